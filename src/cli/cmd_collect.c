@@ -91,6 +91,7 @@ static void watch(struct collector *collector, pid_t pid)
 				collector, 0, NULL, "signal", path, sizeof path, &err);
 		dump_asked = 0;
 	}
+	collector_stop(collector);
 	if (calibrate_cached(&calibration, &err) == STATUS_OK) {
 		cost.scope_ns = calibration.scope_ns;
 		cost.event_ns = calibration.event_ns;

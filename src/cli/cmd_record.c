@@ -123,7 +123,7 @@ static void finish(const struct cli *cli, struct collector *collector, bool verb
 	struct calibration calibration;
 	struct error err = ERROR_INIT;
 
-	(void)collector_tick(collector);
+	collector_stop(collector);
 	if (collector_events(collector) && calibrate_cached(&calibration, &err) == STATUS_OK) {
 		cost.scope_ns = calibration.scope_ns;
 		cost.event_ns = calibration.event_ns;

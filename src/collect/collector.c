@@ -19,7 +19,7 @@
 #define FLUSH_AGE_NS         UINT64_C(1000000000)
 #define CHECKPOINT_PERIOD_NS UINT64_C(10000000000)
 #define WAIT_SHORT_NS        1000000u
-#define WAIT_LONG_NS         10000000u
+#define WAIT_LONG_NS         20000000u
 #define BUSY_BYTES           (64u << 10) /* drained at once: poll faster */
 #define LOW_ROOM             0.25
 #define OUTLIER_DUMPS_MAX    10u
@@ -256,7 +256,7 @@ uint64_t collector_tick(struct collector *collector)
 {
 	uint64_t now = clock_mono_ns(), drained;
 
-	if (!collector->started || collector->over)
+	if (!collector->started || collector->over || collector->stopped)
 		return WAIT_LONG_NS;
 	atomic_store_explicit(
 		&collector->dir.session->heartbeat_ns, now, memory_order_relaxed);
@@ -337,28 +337,37 @@ static void drain_all(struct collector *collector)
 	while (collector_drain(collector) && clock_mono_ns() < until);
 }
 
+void collector_stop(struct collector *collector)
+{
+	struct shm_session *session = collector->dir.session;
+
+	if (collector->stopped)
+		return;
+	collector->stopped = true;
+	atomic_store(&session->active, 0);
+	drain_all(collector);
+	collector_machine_tick(collector, clock_mono_ns());
+	collector_reap(collector);
+	collector->still_running = collector->process_count;
+	collector_close_processes(collector, collector_now(collector));
+	atomic_store(&session->ended, 1);
+	recording_flush(&collector->recording);
+}
+
 int collector_finish(struct collector *collector, const struct collector_cost *cost,
 	struct collector_summary *ret_summary, struct error *err)
 {
 	struct recording *recording = &collector->recording;
 	struct store *store = &recording->store;
-	struct shm_session *session = collector->dir.session;
 	struct stat info;
-	size_t running = 0;
 	int status;
 
 	memset(ret_summary, 0, sizeof *ret_summary);
-	atomic_store(&session->active, 0);
-	drain_all(collector);
-	collector_machine_tick(collector, clock_mono_ns());
-	collector_reap(collector);
-	running = collector->process_count;
-	collector_close_processes(collector, collector_now(collector));
-	atomic_store(&session->ended, 1);
-	recording_flush(recording);
-	if (running)
-		ledger_add(&store->ledger, running, "processes still running at the end",
-			"recording", "what they did later is not in the trace");
+	collector_stop(collector);
+	if (collector->still_running)
+		ledger_add(&store->ledger, collector->still_running,
+			"processes still running at the end", "recording",
+			"what they did later is not in the trace");
 	collector_settle(collector, cost, &ret_summary->overhead_percent);
 	status = store->flight ? store_dump(store, collector->output, 0, err)
 			       : store_finish(store, err);

@@ -54,7 +54,10 @@ struct collector_cost {
 	double program_cpu_s;      /* 0: not known; the wall time is used */
 };
 
-/* Takes over what is left, closes what is open, writes the end of the file. */
+/* The program has ended, or the recording has: takes over what is left and closes what is open, as of
+ * now. */
+void collector_stop(struct collector *collector);
+/* Stops, if that has not been done, and writes the end of the file. */
 int collector_finish(struct collector *collector, const struct collector_cost *cost,
 	struct collector_summary *ret_summary, struct error *err) MUST_USE;
 /* Events so far, to decide whether a calibration is worth while. */

@@ -17,7 +17,8 @@ struct collector {
 	struct settings settings;
 	struct session_dir dir;
 	struct recording recording;
-	bool started, over;
+	bool started, over, stopped;
+	size_t still_running; /* processes, when it stopped */
 	char output[1024];
 	char program[256];
 	pid_t root;

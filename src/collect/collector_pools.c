@@ -183,7 +183,8 @@ void collector_flush(struct collector *collector, uint64_t before_ns)
 {
 	for (size_t i = 0; i < collector->process_count; i++)
 		process_reader_flush(collector->processes[i].reader, before_ns);
-	recording_flush(&collector->recording);
+	if (collector->recording.rows_since_ns && collector->recording.rows_since_ns < before_ns)
+		recording_flush(&collector->recording);
 }
 
 void collector_close_processes(struct collector *collector, uint64_t end_ns)

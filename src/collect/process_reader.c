@@ -139,6 +139,19 @@ static struct stream *new_stream(struct process_reader *process, struct shm_slot
 	return stream_new(process, track);
 }
 
+/* Thread numbers are reused: whoever had this one before is gone. */
+static void supersede(struct process_reader *process, const struct shm_slot *slot)
+{
+	uint32_t high = atomic_load_explicit(&process->pool->slot_high, memory_order_acquire);
+
+	for (uint32_t i = 0; i < high && i < SHM_SLOTS; i++) {
+		const struct shm_slot *other = slot_at(process, i);
+
+		if (other != slot && atomic_load(&other->tid) == atomic_load(&slot->tid))
+			process->slots[i].superseded = true;
+	}
+}
+
 static void give_back(struct process_reader *process, uint32_t number)
 {
 	atomic_fetch_or_explicit(&process->pool->free_map[(number - 1) / 64],
@@ -177,6 +190,7 @@ static uint64_t drain_slot(
 		reader->current = 0;
 		reader->sequence = 0;
 		reader->dropped_scopes = reader->dropped_events = 0;
+		reader->superseded = false;
 	}
 	if (reader->current == 0) {
 		reader->current = atomic_load_explicit(&slot->first, memory_order_acquire);
@@ -186,8 +200,10 @@ static uint64_t drain_slot(
 		struct shm_sub *sub = sub_at(process, reader->current);
 		uint32_t next;
 
-		if (!reader->stream)
+		if (!reader->stream) {
+			supersede(process, slot);
 			reader->stream = new_stream(process, slot);
+		}
 		if (!sub || !reader->stream) {
 			process->recording->bad_records++;
 			return bytes;
@@ -287,7 +303,7 @@ void process_reader_reap(struct process_reader *process, bool all, uint64_t end_
 		if (atomic_load_explicit(&slot->state, memory_order_acquire) != SHM_SLOT_LIVE)
 			continue;
 		count_drops(process, slot, &process->slots[i]);
-		if (all || thread_gone(process, slot))
+		if (all || process->slots[i].superseded || thread_gone(process, slot))
 			finish_slot(process, slot, &process->slots[i], end_ns);
 	}
 	early = atomic_load_explicit(&process->pool->dropped_early, memory_order_relaxed);

@@ -27,7 +27,7 @@ struct recording {
 	struct clock_sync clock;
 	struct shm_session *session;
 	struct table_rows counters, real_counters, marks, links, allocations, samples;
-	uint64_t rows_since_ns; /* when the oldest row in them came */
+	uint64_t rows_since_ns; /* when the oldest row in them came; 0: they are empty */
 	uint32_t machine_track;
 	uint64_t *off_ticks; /* when recording was switched off, in order */
 	size_t off_count, off_capacity;
@@ -74,6 +74,7 @@ struct slot_reader {
 	uint32_t offset;
 	uint64_t sequence;
 	uint64_t dropped_scopes, dropped_events; /* already counted */
+	bool superseded; /* another slot has its thread number now: this thread is gone */
 	struct stream *stream;
 };
 

@@ -54,7 +54,11 @@ void recording_release(struct recording *recording)
 void recording_row(struct recording *recording, enum block_table table, struct table_rows *rows,
 	const uint64_t *values)
 {
-	if (table_rows_add(rows, table_schema(table), values) != STATUS_OK)
+	const struct table_schema *schema = table_schema(table);
+
+	if (recording->rows_since_ns == 0)
+		recording->rows_since_ns = values[schema->time_column] + 1;
+	if (table_rows_add(rows, schema, values) != STATUS_OK)
 		recording->store.rows_skipped++;
 	if (rows->count >= BLOCK_ROWS_TARGET)
 		store_rows(&recording->store, table, rows);
@@ -70,6 +74,7 @@ void recording_flush(struct recording *recording)
 	store_rows(store, TABLE_LINKS, &recording->links);
 	store_rows(store, TABLE_ALLOCATIONS, &recording->allocations);
 	store_rows(store, TABLE_SAMPLES, &recording->samples);
+	recording->rows_since_ns = 0;
 }
 
 /* Must run after `committed` of a sub-buffer was read: an event recorded after a switch was

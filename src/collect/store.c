@@ -189,10 +189,16 @@ static void add_skips(struct store *store, struct ledger *ledger)
 			"the trace holds only the time before the dump that was asked for");
 }
 
-static int write_facts(struct store *store, struct trace_writer *writer, struct error *err)
+/* Metadata from row `first` on, and the ledger as it stands. */
+static int write_facts(
+	struct store *store, struct trace_writer *writer, size_t first, struct error *err)
 {
 	struct ledger ledger = store->ledger;
+	struct table_rows fresh = { .count = store->metadata.count - first };
 	int status = trace_writer_dict(writer, &store->dict, err);
+
+	for (unsigned c = 0; fresh.count && c < TABLE_COLUMNS_MAX; c++)
+		fresh.cells[c] = store->metadata.cells[c] ? store->metadata.cells[c] + first : NULL;
 
 	/* A copy: what is added here belongs to this writing only. */
 	ledger.entries = NULL;
@@ -203,7 +209,7 @@ static int write_facts(struct store *store, struct trace_writer *writer, struct 
 	add_skips(store, &ledger);
 	ledger.skipped += store->rows_skipped;
 	if (status == STATUS_OK)
-		status = trace_writer_rows(writer, TABLE_METADATA, &store->metadata, err);
+		status = trace_writer_rows(writer, TABLE_METADATA, &fresh, err);
 	if (status == STATUS_OK)
 		status = trace_writer_ledger(writer, &store->dict, &ledger, err);
 	free(ledger.entries);
@@ -216,7 +222,9 @@ void store_checkpoint(struct store *store)
 
 	if (!store->writing || store->writer.failed)
 		return;
-	if (write_facts(store, &store->writer, &err) != STATUS_OK && !store->failure[0])
+	if (write_facts(store, &store->writer, store->metadata_written, &err) == STATUS_OK)
+		store->metadata_written = store->metadata.count;
+	else if (!store->failure[0])
 		snprintf(store->failure, sizeof store->failure, "%s", err.message);
 }
 
@@ -237,7 +245,7 @@ int store_dump(struct store *store, const char *path, uint64_t last_ns, struct e
 				&writer, &block->header, block->bytes, block->count, err);
 	}
 	if (status == STATUS_OK)
-		status = write_facts(store, &writer, err);
+		status = write_facts(store, &writer, 0, err);
 	if (status == STATUS_OK)
 		return trace_writer_finish(&writer, err);
 	trace_writer_release(&writer);
@@ -252,7 +260,7 @@ int store_finish(struct store *store, struct error *err)
 		return STATUS_OK;
 	/* After a failed write there may be room for the end: the rest was cut off. */
 	store->writer.failed = false;
-	status = write_facts(store, &store->writer, err);
+	status = write_facts(store, &store->writer, store->metadata_written, err);
 	if (status == STATUS_OK)
 		status = trace_writer_finish(&store->writer, err);
 	else

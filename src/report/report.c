@@ -162,6 +162,13 @@ double report_share(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
+double report_list_share(const struct report_list *list, const struct analyze_group *group)
+{
+	if (list->whole_ns)
+		return report_share(group->stats.total_ns, list->whole_ns);
+	return report_share(group->stats.self_ns, list->self_ns);
+}
+
 static int compare_slowest(const void *a, const void *b)
 {
 	const struct analyze_step *x = *(const struct analyze_step *const *)a;

@@ -90,8 +90,7 @@ static void put_groups(struct report_page *page, const struct report *report, co
 	init_table(&table, report, leading, leading_count);
 	for (size_t i = 0; i < list->count && i < report->options.top; i++) {
 		cells(&table, report, list->items[i]);
-		put_stats(&table, &list->items[i]->stats,
-			report_share(list->items[i]->stats.self_ns, list->self_ns));
+		put_stats(&table, &list->items[i]->stats, report_list_share(list, list->items[i]));
 	}
 	page_table(page, &table);
 	put_rest(page, report, list);
@@ -108,6 +107,9 @@ static void section_groups(struct report_page *page, const struct report *report
 		page->out->failed = true;
 		return;
 	}
+	/* A phase is a part of its step, with all that is in it. */
+	if (groups == &report->spans.phase_groups)
+		list.whole_ns = report->spans.step_stats.total_ns;
 	if (list.count)
 		put_groups(page, report, heading, &list, leading, leading_count, cells);
 	report_list_release(&list);

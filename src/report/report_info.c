@@ -8,6 +8,7 @@
 #include "report/text_table.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -169,8 +170,8 @@ static void put_head(const struct trace *trace, struct buffer *out)
 		{ TABLE_ALLOCATIONS, "allocations" },
 		{ TABLE_SAMPLES, "stack samples" },
 	};
-	char text[UNITS_TEXT];
-	const char *comma = "";
+	char text[UNITS_TEXT], item[96];
+	size_t column = 0;
 
 	put_label(out, "file");
 	text_plain(out, trace->path);
@@ -187,10 +188,15 @@ static void put_head(const struct trace *trace, struct buffer *out)
 	for (size_t i = 0; i < sizeof contents / sizeof contents[0]; i++) {
 		if (!trace->row_counts[contents[i].table] && contents[i].table != TABLE_SPANS)
 			continue;
-		buffer_printf(out, "%s%s %s", comma,
+		snprintf(item, sizeof item, "%s %s",
 			units_count(text, (double)trace->row_counts[contents[i].table]),
 			contents[i].name);
-		comma = ", ";
+		if (column && column + strlen(item) > 60) {
+			buffer_printf(out, ",\n%-*s", LABEL_COLUMNS, "");
+			column = 0;
+		}
+		buffer_printf(out, "%s%s", column ? ", " : "", item);
+		column += strlen(item) + 2;
 	}
 	buffer_printf(out, "\n%-*s%u names, %zu strings\n", LABEL_COLUMNS, "", trace->name_count,
 		trace->strings.count);

@@ -16,7 +16,8 @@ enum report_rows {
 struct report_list {
 	const struct analyze_group **items;
 	size_t count;
-	uint64_t self_ns; /* of all of them: what shares refer to */
+	uint64_t self_ns;  /* of all of them */
+	uint64_t whole_ns; /* what total times are shares of; 0: self times are shares of self_ns */
 };
 
 /* STATUS_NOMEM, or a list to be released. */
@@ -24,6 +25,8 @@ int report_list_init(struct report_list *list, const struct analyze_groups *grou
 	enum report_rows rows, enum report_sort sort) MUST_USE;
 void report_list_release(struct report_list *list);
 double report_share(uint64_t part, uint64_t whole);
+/* The share of an item of the list. */
+double report_list_share(const struct report_list *list, const struct analyze_group *group);
 
 /* Steps in order of time, or the slowest first. STATUS_NOMEM, or an array to be freed. */
 int report_steps_order(const struct analyze_spans *spans, bool slowest_first,

@@ -46,7 +46,7 @@ static void put_names(const struct report *report, struct json_writer *json, con
 		json_object(json);
 		json_key_string(json, "name", group->name);
 		json_key_string(json, "category", group->category);
-		put_stats(json, &group->stats, report_share(group->stats.self_ns, list.self_ns));
+		put_stats(json, &group->stats, report_list_share(&list, group));
 		/* A kernel is device time itself; what an operation caused there is not known yet.
 		 */
 		json_key_u64(json, "device_ns", device ? group->stats.total_ns : 0);
@@ -56,9 +56,10 @@ static void put_names(const struct report *report, struct json_writer *json, con
 	report_list_release(&list);
 }
 
-/* Categories, threads and phases: groups in full. */
+/* Categories, threads and phases: groups in full. Phases are shares of `whole_ns`, the time of all
+ * steps. */
 static void put_groups(const struct report *report, struct json_writer *json, const char *key,
-	const struct analyze_groups *groups, bool tracks)
+	const struct analyze_groups *groups, bool tracks, uint64_t whole_ns)
 {
 	const struct trace *trace = report->trace;
 	struct report_list list;
@@ -70,6 +71,7 @@ static void put_groups(const struct report *report, struct json_writer *json, co
 		json_array_end(json);
 		return;
 	}
+	list.whole_ns = whole_ns;
 	for (size_t i = 0; i < list.count && i < report->options.top; i++) {
 		const struct analyze_group *group = list.items[i];
 
@@ -86,7 +88,7 @@ static void put_groups(const struct report *report, struct json_writer *json, co
 					? trace->tracks[track->process].name
 					: "");
 		}
-		put_stats(json, &group->stats, report_share(group->stats.self_ns, list.self_ns));
+		put_stats(json, &group->stats, report_list_share(&list, group));
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -241,9 +243,10 @@ void report_json(const struct report *report, struct json_writer *json)
 	json_array(json);
 	json_array_end(json);
 	put_steps(report, json);
-	put_groups(report, json, "phases", &report->spans.phase_groups, false);
-	put_groups(report, json, "threads", &report->spans.tracks, true);
-	put_groups(report, json, "categories", &report->spans.categories, false);
+	put_groups(report, json, "phases", &report->spans.phase_groups, false,
+		report->spans.step_stats.total_ns);
+	put_groups(report, json, "threads", &report->spans.tracks, true, 0);
+	put_groups(report, json, "categories", &report->spans.categories, false, 0);
 	put_counters(report, json);
 	put_tree(report, json);
 	report_json_ledger(json, &report->trace->ledger);

@@ -64,14 +64,11 @@ static void put_device(struct report_page *page, const struct report *report)
 
 static void put_overhead(struct report_page *page, const struct report *report)
 {
-	const char *derivation = trace_metadata(report->trace, "overhead.derivation");
-
 	if (report->trace->ledger.overhead_percent < 0)
 		page_fact(page, "overhead", "not known");
 	else
-		page_fact(page, "overhead", "%.3g %% of the time recorded%s%s",
-			report->trace->ledger.overhead_percent, derivation ? ": " : "",
-			derivation ? derivation : "");
+		page_fact(page, "overhead", "%.3g %% by estimate; 'tacho info' tells how",
+			report->trace->ledger.overhead_percent);
 }
 
 static void put_wall(struct report_page *page, const struct report *report)

@@ -117,8 +117,8 @@ void section_tree(struct report_page *page, const struct report *report)
 		{ .title = "total", .align = TEXT_RIGHT },
 		{ .title = "share", .align = TEXT_RIGHT },
 		{ .title = "self", .align = TEXT_RIGHT },
-		{ .title = "share", .align = TEXT_RIGHT },
-		{ .title = "count", .align = TEXT_RIGHT },
+		{ .title = "share", .align = TEXT_RIGHT, .drop = 2 },
+		{ .title = "count", .align = TEXT_RIGHT, .drop = 1 },
 	};
 	struct tree_walk walk = { .report = report };
 	const struct analyze_tree *tree = &report->tree;

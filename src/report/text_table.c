@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define GAP         2
-#define SQUEEZE_MIN 20
+#define SQUEEZE_MIN 24
 #define ELLIPSIS    "\xe2\x80\xa6"
 
 /* Code point of the sequence at `text`, with its length; length 0 when it is not UTF-8. The NUL

@@ -3,6 +3,8 @@
 #include "base/array.h"
 #include "trace/trace_internal.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void mend_texts(struct trace *trace)
@@ -19,6 +21,20 @@ static void mend_texts(struct trace *trace)
 	if (wrong)
 		trace_note_repaired(
 			trace, wrong, "tracks without a string", "tracks", "shown as \"?\"");
+}
+
+/* A program may name its threads while it runs; the newest name is a fact "track.N.name". */
+static void apply_names(struct trace *trace)
+{
+	for (size_t i = 0; i < trace->metadata_count; i++) {
+		const struct trace_pair *pair = &trace->metadata[i];
+		uint32_t id;
+		int end = 0;
+
+		if (sscanf(pair->key, "track.%" SCNu32 ".name%n", &id, &end) == 1 && end &&
+			!pair->key[end] && id < trace->track_count && pair->value[0])
+			trace->tracks[id].name = pair->value;
+	}
 }
 
 static void mend_parents(struct trace *trace)
@@ -109,6 +125,7 @@ int trace_tracks_finish(struct trace *trace, size_t *capacity, bool lost)
 		wrong += trace->blocks[i].table == TABLE_SPANS &&
 			 trace->blocks[i].track >= trace->track_count;
 	mend_texts(trace);
+	apply_names(trace);
 	mend_parents(trace);
 	cut_rings(trace, mark);
 	free(mark);

@@ -4,7 +4,7 @@ set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-export TACHO_CHECK_ROOT=$tree TACHO_BUILD=${TACHO_BUILD:-$root/build/dev}
+export TACHO_CHECK_ROOT=$tree TEST_BUILD=${TEST_BUILD:-$root/build/dev}
 passed=0
 failed=0
 

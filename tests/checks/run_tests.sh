@@ -19,7 +19,7 @@ result()
 	fi
 }
 
-plant tests/cli/area/good.sh <<<'echo "$TACHO_ROOT" >/dev/null; echo out; echo err >&2; exit 3'
+plant tests/cli/area/good.sh <<<'echo "$TEST_ROOT" >/dev/null; echo out; echo err >&2; exit 3'
 UPDATE=1 result area/good '1 passed, 0 failed' 0
 [ "$(cat "$tree"/tests/cli/area/good.{stdout,stderr,exit} | tr '\n' ' ')" = 'out err 3 ' ] ||
 	refuses 'files that UPDATE=1 writes' run-tests --list

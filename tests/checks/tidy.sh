@@ -3,11 +3,11 @@
 # check-tidy: a null pointer that is followed, and a clean file that stays in the cache.
 . "$(dirname "$0")/lib.bash"
 
-export TACHO_BUILD=$tree/build/dev
-mkdir -p "$TACHO_BUILD"
+export TEST_BUILD=$tree/build/dev
+mkdir -p "$TEST_BUILD"
 cp "$root/.clang-tidy" "$tree/"
-cat >"$TACHO_BUILD/compile_commands.json" <<END
-[{ "directory": "$TACHO_BUILD", "file": "$tree/src/base/thing.c",
+cat >"$TEST_BUILD/compile_commands.json" <<END
+[{ "directory": "$TEST_BUILD", "file": "$tree/src/base/thing.c",
    "command": "gcc -Wall -o thing.o -c $tree/src/base/thing.c" }]
 END
 plant src/base/thing.c <<<'int f(int *p);

@@ -21,7 +21,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(os.environ.get("TACHO_ROOT") or Path(__file__).resolve().parent.parent.parent)
+ROOT = Path(os.environ.get("TEST_ROOT") or Path(__file__).resolve().parent.parent.parent)
 TACHO = os.environ.get("TACHO") or str(ROOT / "build/dev/bin/tacho")
 
 STRINGS, NAMES, TRACKS, SPANS, COUNTERS, MARKS, LINKS, ALLOCATIONS = range(1, 9)
@@ -291,10 +291,20 @@ class Trace:
         return args
 
 
+def plain_environment():
+    """Without the variables of the test run, which are no settings of a recording."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("TACHO_")}
+
+
 def ask_tool(*words):
-    done = subprocess.run([TACHO, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = subprocess.run([TACHO, *words], env=plain_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     need(done.returncode == 0, f"tacho {' '.join(words)}: {done.stderr.decode(errors='replace')}")
     return json.loads(done.stdout)
+
+
+def shown(text):
+    """As a JSON document has it: what is not UTF-8 becomes U+FFFD."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def compare(path):
@@ -303,7 +313,7 @@ def compare(path):
     report, info = ask_tool("report", "--json", "--top", "0", str(path)), ask_tool("info", "--json", str(path))
     mine = collections.defaultdict(lambda: [0, 0, 0])
     for span in trace.spans():
-        group = mine[span.name, span.category]
+        group = mine[shown(span.name), shown(span.category)]
         group[0] += 1
         group[1] += span.duration
         group[2] += span.self_time
@@ -320,7 +330,7 @@ def compare(path):
          "counters differ")
     for counter in report["counters"]:
         own = values[counter["track"]]
-        need(trace.tracks[counter["track"]]["name"] == counter["name"], "counter names differ")
+        need(shown(trace.tracks[counter["track"]]["name"]) == counter["name"], "counter names differ")
         need(abs(max(own) - counter["max"]) <= 1e-9 * abs(counter["max"]), f"{counter['name']}: largest value")
     totals = {what: count for kind, what, count, _, _ in trace.ledger if kind == 1}
     for what in ("produced", "recorded", "dropped", "skipped"):
@@ -359,7 +369,7 @@ def main():
     if stored.exists():
         print("tests/data/v1/small.tacho:", compare(stored))
     done = subprocess.run([TACHO, "record", "-o", "fresh.tacho", "--", "train_c", "--steps", "5", "--target", "0"],
-                          stdout=subprocess.DEVNULL)
+                          env=plain_environment(), stdout=subprocess.DEVNULL)
     need(done.returncode == 0, f"tacho record ended with {done.returncode}")
     print("fresh recording:", compare("fresh.tacho"))
     if XXH3 is None:

@@ -17,7 +17,7 @@ ok()
 }
 
 stage=$PWD/stage
-DESTDIR=$stage cmake --install "$TACHO_BUILD" --prefix /opt/tacho >install.log || fail "$(cat install.log)"
+DESTDIR=$stage cmake --install "$TEST_BUILD" --prefix /opt/tacho >install.log || fail "$(cat install.log)"
 prefix=$PWD/moved
 mv "$stage/opt/tacho" "$prefix"
 ok
@@ -31,8 +31,8 @@ for path in bin/tacho lib/libtacho.so lib/libtacho.so.0 include/tacho/tacho.h \
 	ok
 done
 
-env -u TACHO_LIB "$prefix/bin/tacho" version >version.txt || fail "the moved tool does not run"
-grep -q "$(cat "$TACHO_ROOT/VERSION")" version.txt || fail "tacho version says: $(cat version.txt)"
+env -u TEST_LIB "$prefix/bin/tacho" version >version.txt || fail "the moved tool does not run"
+grep -q "$(cat "$TEST_ROOT/VERSION")" version.txt || fail "tacho version says: $(cat version.txt)"
 ok
 bash -n "$prefix/share/bash-completion/completions/tacho" || fail "the bash completion is not bash"
 ok
@@ -49,7 +49,7 @@ int main(void)
 END
 
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
-[ "$(pkg-config --modversion tacho)" = "$(cat "$TACHO_ROOT/VERSION")" ] || fail "pkg-config: wrong version"
+[ "$(pkg-config --modversion tacho)" = "$(cat "$TEST_ROOT/VERSION")" ] || fail "pkg-config: wrong version"
 gcc user.c -o user_pc $(pkg-config --cflags --libs tacho) "-Wl,-rpath,$prefix/lib" || fail "pkg-config: no build"
 ./user_pc || fail "pkg-config: the program does not run"
 ok
