@@ -13,7 +13,8 @@
 
 struct json_writer {
 	struct buffer out;
-	int (*flush)(void *context, const void *bytes, size_t count); /* 0, or negative on failure */
+	int (*flush)(
+		void *context, const void *bytes, size_t count); /* 0, or negative on failure */
 	void *context;
 	bool failed;
 	unsigned depth;

@@ -17,7 +17,7 @@ struct reader {
 static inline void reader_init(struct reader *reader, const void *bytes, size_t count)
 {
 	reader->at = bytes;
-	reader->end = reader->at + count;
+	reader->end = count ? reader->at + count : reader->at; /* an empty range may be NULL */
 	reader->failed = false;
 }
 

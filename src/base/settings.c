@@ -20,7 +20,7 @@ static const struct setting table[SETTING_COUNT] = {
 };
 
 /* Variables of ours that are no settings. */
-static const char *const other_variables[] = { "TACHO_CONFIG", "TACHO_DEBUG", "TACHO_SESSION" };
+static const char *const other_variables[] = { "TACHO_CONFIG", "TACHO_SESSION" };
 
 const struct setting *settings_table(size_t *ret_count)
 {

@@ -11,11 +11,11 @@
 
 /* What a command is given. Results go to stdout, everything else to stderr. */
 struct cli {
-	const char *program;       /* "tacho" */
+	const char *program; /* "tacho" */
 	const struct command *command;
-	bool colour;               /* stdout is a terminal and NO_COLOR is unset */
-	bool progress;             /* stderr is a terminal */
-	unsigned width;            /* of the terminal, 80 when it is none */
+	bool colour;    /* stdout is a terminal and NO_COLOR is unset */
+	bool progress;  /* stderr is a terminal */
+	unsigned width; /* of the terminal, 80 when it is none */
 };
 
 enum option_type {
@@ -35,18 +35,19 @@ struct option_list {
 
 struct option_spec {
 	enum option_type type;
-	char letter;          /* 0: none */
-	const char *name;     /* without dashes; NULL ends the table */
-	const char *argument; /* "FILE"; NULL for flags; "text|json": a string that is one of these */
-	size_t offset;        /* of the field in the command's options struct */
+	char letter;      /* 0: none */
+	const char *name; /* without dashes; NULL ends the table */
+	const char
+		*argument; /* "FILE"; NULL for flags; "text|json": a string that is one of these */
+	size_t offset;     /* of the field in the command's options struct */
 	const char *help;
 };
 
 struct command {
 	const char *name;
-	const char *group;   /* "record", "look", "other": heading in `tacho help` */
-	const char *summary; /* one line, no full stop */
-	const char *usage;   /* "tacho report [options] FILE" */
+	const char *group;       /* "record", "look", "other": heading in `tacho help` */
+	const char *summary;     /* one line, no full stop */
+	const char *usage;       /* "tacho report [options] FILE" */
 	const char *description; /* paragraphs for --help and the man page; may be NULL */
 	const struct option_spec *options;
 	int (*run)(struct cli *cli, int argc, char **argv); /* argv: the words after the name */

@@ -67,8 +67,8 @@ static int export_trace(struct cli *cli, const struct exporter *exporter,
 		return cli_fail_error(cli, &err);
 	if (result.damaged_blocks)
 		fprintf(stderr,
-			"%s: warning: %" PRIu64 " damaged blocks were left out; their rows are "
-			"missing\n",
+			"%s: warning: damaged blocks left out, their rows are missing: "
+			"%" PRIu64 "\n",
 			cli->program, result.damaged_blocks);
 	return EXIT_FINE;
 }

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #define REAP_PERIOD_NS       100000000u
-#define FLUSH_PERIOD_NS      250000000u
 #define FLUSH_AGE_NS         UINT64_C(1000000000)
+#define FLUSH_AGE_LEAST_NS   UINT64_C(10000000)
 #define CHECKPOINT_PERIOD_NS UINT64_C(10000000000)
 #define WAIT_SHORT_NS        1000000u
 #define WAIT_LONG_NS         20000000u
@@ -106,6 +106,7 @@ void collector_free(struct collector *collector)
 	free(collector->processes);
 	free(collector->names);
 	free(collector->ignored);
+	free(collector->command);
 	machine_sampler_free(collector->sampler);
 	id_map_release(&collector->counter_tracks);
 	id_map_release(&collector->process_tracks);
@@ -161,10 +162,16 @@ static int open_output(struct collector *collector, struct error *err)
 	int status = output_name(settings_text(settings, SETTING_OUTPUT), collector->program,
 		collector->root, collector->output, sizeof collector->output, err);
 
+	collector->flush_age_ns = FLUSH_AGE_NS;
 	if (status != STATUS_OK)
 		return status;
 	if (last) {
 		store_keep(store, last, settings_number(settings, SETTING_LAST_BYTES));
+		/* Blocks are kept or let go as a whole: a tenth of what is kept is fine enough. */
+		if (collector->flush_age_ns > last / 10)
+			collector->flush_age_ns = last / 10;
+		if (collector->flush_age_ns < FLUSH_AGE_LEAST_NS)
+			collector->flush_age_ns = FLUSH_AGE_LEAST_NS;
 		collector->recording.on_step = on_step;
 		collector->recording.on_step_context = collector;
 		return STATUS_OK;
@@ -187,8 +194,7 @@ int collector_start(struct collector *collector, pid_t root, const char *program
 		return status;
 	snprintf(session->output, sizeof session->output, "%s", collector->output);
 	session->main_pid = root;
-	collector_describe(collector, command);
-	store_checkpoint(&collector->recording.store);
+	collector->command = command ? strdup(command) : NULL;
 	collector_machine_start(collector);
 	duration = settings_number(&collector->settings, SETTING_DURATION);
 	collector->end_ns = duration ? now + duration : UINT64_MAX;
@@ -229,27 +235,59 @@ static bool room_is_low(const struct collector *collector)
 	return false;
 }
 
+static uint64_t collector_dropped(const struct collector *collector)
+{
+	uint64_t dropped = collector->dropped;
+
+	for (size_t i = 0; i < collector->process_count; i++)
+		dropped += collector->processes[i].reader->dropped;
+	return dropped;
+}
+
+/* The ledger as it stands, for a dump or a checkpoint; its entries are made at the end. */
+static void update_totals(struct collector *collector)
+{
+	struct ledger *ledger = &collector->recording.store.ledger;
+
+	ledger->recorded = collector_events(collector);
+	ledger->dropped = collector_dropped(collector);
+	ledger->produced = ledger->recorded + ledger->dropped;
+	ledger->clock_error_ns = collector->recording.clock.worst_ns;
+}
+
+/* Looking at the machine takes a while (a GPU's driver some 40 ms): the program does not wait. */
+static void describe_once(struct collector *collector)
+{
+	if (collector->described)
+		return;
+	collector->described = true;
+	collector_describe(collector);
+	store_checkpoint(&collector->recording.store);
+}
+
 static void do_due(struct collector *collector, uint64_t now)
 {
+	describe_once(collector);
 	if (now >= collector->next_reap_ns || room_is_low(collector)) {
 		collector_reap(collector);
 		collector->next_reap_ns = now + REAP_PERIOD_NS;
+		if (collector->control_fd >= 0)
+			control_serve(collector->control_fd, serve_dump, collector);
 	}
 	collector_machine_tick(collector, now);
 	if (now >= collector->next_flush_ns) {
-		uint64_t trace_now = collector_now(collector);
+		uint64_t trace_now = collector_now(collector), age = collector->flush_age_ns;
 
-		collector_flush(collector, trace_now > FLUSH_AGE_NS ? trace_now - FLUSH_AGE_NS : 0);
-		collector->next_flush_ns = now + FLUSH_PERIOD_NS;
+		collector_flush(collector, trace_now > age ? trace_now - age : 0);
+		collector->next_flush_ns = now + age / 4;
 	}
 	if (now >= collector->next_checkpoint_ns) {
+		update_totals(collector);
 		store_checkpoint(&collector->recording.store);
 		collector->next_checkpoint_ns = now + CHECKPOINT_PERIOD_NS;
 	}
 	if (collector->dump_wanted)
 		dump_outlier(collector, now);
-	if (collector->control_fd >= 0)
-		control_serve(collector->control_fd, serve_dump, collector);
 }
 
 uint64_t collector_tick(struct collector *collector)
@@ -286,15 +324,6 @@ static void dump_name(
 		reason);
 }
 
-static uint64_t collector_dropped(const struct collector *collector)
-{
-	uint64_t dropped = collector->dropped;
-
-	for (size_t i = 0; i < collector->process_count; i++)
-		dropped += collector->processes[i].reader->dropped;
-	return dropped;
-}
-
 int collector_dump(struct collector *collector, uint64_t last_ns, const char *path,
 	const char *reason, char *ret_path, size_t path_bytes, struct error *err)
 {
@@ -315,11 +344,7 @@ int collector_dump(struct collector *collector, uint64_t last_ns, const char *pa
 	(void)collector_drain(collector);
 	collector_flush(collector, UINT64_MAX);
 	store_metadata(store, "dump.reason", reason);
-	/* The ledger of a dump is the state so far; entries of the end are made at the end only. */
-	store->ledger.recorded = collector_events(collector);
-	store->ledger.dropped = collector_dropped(collector);
-	store->ledger.produced = store->ledger.recorded + store->ledger.dropped;
-	store->ledger.clock_error_ns = collector->recording.clock.worst_ns;
+	update_totals(collector);
 	status = store_dump(store, name, last_ns, err);
 	if (status != STATUS_OK)
 		return status;
@@ -344,6 +369,7 @@ void collector_stop(struct collector *collector)
 	if (collector->stopped)
 		return;
 	collector->stopped = true;
+	describe_once(collector);
 	atomic_store(&session->active, 0);
 	drain_all(collector);
 	collector_machine_tick(collector, clock_mono_ns());

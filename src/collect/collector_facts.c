@@ -28,7 +28,7 @@ static void add_fact(void *context, const char *key, const char *value)
 	store_metadata(context, prefixed, value);
 }
 
-void collector_describe(struct collector *collector, const char *command)
+void collector_describe(struct collector *collector)
 {
 	struct store *store = &collector->recording.store;
 	size_t count;
@@ -38,8 +38,8 @@ void collector_describe(struct collector *collector, const char *command)
 	store_metadata(store, "source", "tacho record");
 	store_metadata(store, "tacho.version", TACHO_VERSION);
 	store_metadata(store, "program", collector->program);
-	if (command)
-		store_metadata(store, "command", command);
+	if (collector->command)
+		store_metadata(store, "command", collector->command);
 	store_metadata(store, "mode", store->flight ? "flight recorder" : "full");
 	store_metadata(
 		store, "clock.kind", clock_kind_name(collector->recording.clock.kind));

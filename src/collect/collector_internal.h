@@ -21,6 +21,8 @@ struct collector {
 	size_t still_running; /* processes, when it stopped */
 	char output[1024];
 	char program[256];
+	char *command; /* to be stored; NULL: not */
+	bool described;
 	pid_t root;
 	struct followed *processes;
 	size_t process_count, process_capacity;
@@ -38,7 +40,7 @@ struct collector {
 	bool has_tree_track;
 	uint64_t counter_period_ns, next_counters_ns, counter_ns; /* counter_ns: of this tick */
 	/* time */
-	uint64_t next_reap_ns, next_flush_ns, next_checkpoint_ns, end_ns, wait_ns;
+	uint64_t flush_age_ns, next_reap_ns, next_flush_ns, next_checkpoint_ns, end_ns, wait_ns;
 	int control_fd;
 	/* flight recorder */
 	struct step_watch watch;
@@ -49,7 +51,7 @@ struct collector {
 };
 
 /* collector_facts.c */
-void collector_describe(struct collector *collector, const char *command);
+void collector_describe(struct collector *collector);
 void collector_settle(
 	struct collector *collector, const struct collector_cost *cost, double *ret_percent);
 double collector_cpu_seconds(void);

@@ -101,6 +101,7 @@ void process_reader_free(struct process_reader *process)
 	id_map_release(&process->track_ids);
 	id_map_release(&process->counter_ids);
 	id_map_release(&process->open_async);
+	id_map_release(&process->early_async);
 	id_map_release(&process->frame_ids);
 	if (process->pool)
 		munmap(process->pool, process->pool_bytes);
@@ -287,7 +288,9 @@ static void finish_slot(struct process_reader *process, struct shm_slot *slot,
 static void finish_async(struct process_reader *process)
 {
 	process->recording->async_open += process->open_async.count;
+	process->recording->unmatched_ends += process->early_async.count;
 	id_map_release(&process->open_async);
+	id_map_release(&process->early_async);
 }
 
 void process_reader_reap(struct process_reader *process, bool all, uint64_t end_ns)

@@ -99,6 +99,7 @@ struct process_reader {
 	struct id_map track_ids;   /* shm name id -> index in tracks */
 	struct id_map counter_ids; /* shm name id -> counter track */
 	struct id_map open_async;  /* hash of name and id -> start */
+	struct id_map early_async; /* the same -> end, where the end was drained before the begin */
 	struct id_map frame_ids;   /* program counter -> string */
 	uint64_t dropped, dropped_early;
 	char path[320];

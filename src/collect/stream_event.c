@@ -238,27 +238,34 @@ static void feed_span(struct stream *stream, const uint64_t *record, uint64_t he
 		add_link(stream, track->track, start, record[3], LINK_CORRELATION, 0);
 }
 
+static void add_async(struct stream *stream, uint32_t id, uint64_t start_ns, uint64_t end_ns)
+{
+	struct process_reader *process = stream->process;
+	uint32_t name, category;
+
+	names_reader_strings(process->names, stream->recording, id, &name, &category);
+	add_explicit(stream, explicit_track(process, UINT64_C(1) << 40 | id, TRACK_ASYNC, name),
+		names_reader_name(process->names, stream->recording, id), start_ns, end_ns);
+}
+
+/* Begin and end may come from two threads, and threads are drained one after the other: an end can
+ * be seen before its begin, and then waits for it. */
 static void feed_async(struct stream *stream, const uint64_t *record, uint64_t head, uint64_t now)
 {
 	struct recording *recording = stream->recording;
 	struct process_reader *process = stream->process;
-	uint32_t id = shm_head_name(head), name, category;
-	uint64_t key = record[2] * 0x9e3779b97f4a7c15u ^ (uint64_t)id << 17, start;
+	bool begins = shm_head_kind(head) == SHM_ASYNC_BEGIN;
+	uint32_t id = shm_head_name(head);
+	uint64_t key = record[2] * 0x9e3779b97f4a7c15u ^ (uint64_t)id << 17, other;
 
-	if (shm_head_kind(head) == SHM_ASYNC_BEGIN) {
-		recording->scopes++;
-		if (id_map_put(&process->open_async, key, now) != STATUS_OK)
-			recording->store.rows_skipped++;
-		return;
-	}
-	if (!id_map_take(&process->open_async, key, &start)) {
-		recording->unmatched_ends++;
-		return;
-	}
-	names_reader_strings(process->names, recording, id, &name, &category);
-	add_explicit(stream,
-		explicit_track(process, UINT64_C(1) << 40 | id, TRACK_ASYNC, name),
-		names_reader_name(process->names, recording, id), start, now);
+	recording->scopes += begins;
+	if (begins && id_map_take(&process->early_async, key, &other))
+		add_async(stream, id, now, other);
+	else if (!begins && id_map_take(&process->open_async, key, &other))
+		add_async(stream, id, other, now);
+	else if (id_map_put(begins ? &process->open_async : &process->early_async, key, now) !=
+		 STATUS_OK)
+		recording->store.rows_skipped++;
 }
 
 /* "libfoo.so+0x1234" for a program counter, by the process's map; asked once per address. */

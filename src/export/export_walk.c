@@ -112,7 +112,7 @@ static bool span_wanted(const struct export_walk *walk, uint32_t row)
 	const struct trace_window *window = &walk->options->window;
 	uint64_t start = spans->start_ns[row], end = start + spans->duration_ns[row];
 
-	if (!trace_window_hits(window, start, end) || (end == window->from_ns && start < end))
+	if (!trace_window_hits(window, start, end))
 		return false;
 	return !walk->name_hits || walk->name_hits[spans->name[row]];
 }
@@ -199,7 +199,7 @@ int export_walk_rows(struct export_walk *walk, enum block_table table,
 			return error_set(err, status, "out of memory for a block");
 		walk->result.damaged_blocks += status != STATUS_OK;
 		for (size_t i = 0; status == STATUS_OK && i < rows->count; i++) {
-			uint64_t row[TABLE_COLUMNS_MAX];
+			uint64_t row[TABLE_COLUMNS_MAX] = { 0 };
 
 			for (unsigned c = 0; c < schema->column_count; c++)
 				row[c] = rows->cells[c][i];

@@ -88,7 +88,7 @@ int tacho_rewriter_name(struct tacho_rewriter *rewriter, uint64_t old, uint32_t 
 		const struct trace_name none = { 0 };
 		const struct trace_name *name =
 			old < rewriter->trace->name_count ? &rewriter->trace->names[old] : &none;
-		uint32_t text, category, id;
+		uint32_t text = 0, category = 0, id;
 
 		if (tacho_rewriter_string(rewriter, name->name_string, &text) ||
 			tacho_rewriter_string(rewriter, name->category_string, &category) ||

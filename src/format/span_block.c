@@ -3,6 +3,7 @@
 #include "format/span_block.h"
 
 #include "base/array.h"
+#include "base/id_map.h"
 #include "format/block.h"
 #include "format/column.h"
 
@@ -125,6 +126,8 @@ int span_builder_add_explicit(
 int span_builder_add_arg(struct span_builder *builder, uint32_t row, uint32_t key,
 	enum arg_type type, uint64_t value)
 {
+	if (row >= builder->count)
+		return STATUS_USAGE;
 	if (builder->arg_count >= SPANS_ARGS_MAX)
 		return STATUS_LIMIT;
 	if (array_grow((void **)&builder->args, &builder->arg_capacity, builder->arg_count + 1,
@@ -173,15 +176,71 @@ out:
 	return status;
 }
 
-static int compare_args(const void *a, const void *b)
+/* Sorts arguments by `place` of each, stably: values of one key on one row keep their order. */
+static int sort_by_place(struct span_builder *builder, const uint32_t *place, uint32_t places)
 {
-	const struct span_arg *x = a, *y = b;
+	size_t *starts = calloc((size_t)places + 1, sizeof *starts);
+	struct span_arg *sorted = malloc(builder->arg_capacity * sizeof *sorted);
 
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	if (x->type != y->type)
-		return x->type < y->type ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	if (!starts || !sorted) {
+		free(starts);
+		free(sorted);
+		return STATUS_NOMEM;
+	}
+	for (size_t i = 0; i < builder->arg_count; i++)
+		starts[place[i] + 1]++;
+	for (uint32_t i = 0; i < places; i++)
+		starts[i + 1] += starts[i];
+	for (size_t i = 0; i < builder->arg_count; i++)
+		sorted[starts[place[i]]++] = builder->args[i];
+	free(starts);
+	free(builder->args);
+	builder->args = sorted;
+	return STATUS_OK;
+}
+
+/* Numbers the pairs of key and type in the order in which they appear. */
+static int number_keys(const struct span_builder *builder, uint32_t *place, uint32_t *ret_count)
+{
+	struct id_map pairs;
+	uint32_t count = 0;
+	int status = STATUS_OK;
+
+	id_map_init(&pairs);
+	for (size_t i = 0; status == STATUS_OK && i < builder->arg_count; i++) {
+		uint64_t pair = (uint64_t)builder->args[i].key << 8 | builder->args[i].type, number;
+
+		if (!id_map_get(&pairs, pair, &number)) {
+			number = count++;
+			status = id_map_put(&pairs, pair, number);
+		}
+		place[i] = (uint32_t)number;
+	}
+	id_map_release(&pairs);
+	*ret_count = count;
+	return status;
+}
+
+/* By key and type, then by row. */
+static int sort_args(struct span_builder *builder)
+{
+	uint32_t *place = malloc(builder->arg_count * sizeof *place), places;
+	bool sorted = true;
+	int status = place ? STATUS_OK : STATUS_NOMEM;
+
+	for (size_t i = 1; i < builder->arg_count && sorted; i++)
+		sorted = builder->args[i - 1].row <= builder->args[i].row;
+	if (status == STATUS_OK && !sorted) {
+		for (size_t i = 0; i < builder->arg_count; i++)
+			place[i] = builder->args[i].row;
+		status = sort_by_place(builder, place, builder->count);
+	}
+	if (status == STATUS_OK)
+		status = number_keys(builder, place, &places);
+	if (status == STATUS_OK)
+		status = sort_by_place(builder, place, places);
+	free(place);
+	return status;
 }
 
 static enum column_transform arg_transform(unsigned type)
@@ -214,10 +273,14 @@ static int encode_args(struct span_builder *builder, struct buffer *out)
 	uint32_t keys = 0, *rows;
 	uint64_t *values;
 	size_t keys_at = out->length;
+	int status;
 
 	buffer_u32(out, 0);
 	if (builder->arg_count == 0)
 		return STATUS_OK;
+	status = sort_args(builder);
+	if (status != STATUS_OK)
+		return status;
 	rows = malloc(builder->arg_count * sizeof *rows);
 	values = malloc(builder->arg_count * sizeof *values);
 	if (!rows || !values) {
@@ -225,7 +288,6 @@ static int encode_args(struct span_builder *builder, struct buffer *out)
 		free(values);
 		return STATUS_NOMEM;
 	}
-	qsort(builder->args, builder->arg_count, sizeof *builder->args, compare_args);
 	for (size_t i = 0, end; i < builder->arg_count; i = end) {
 		const struct span_arg *first = &builder->args[i];
 

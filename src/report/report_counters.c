@@ -31,8 +31,8 @@ static void value_cell(struct text_table *table, double value, const char *unit)
 static bool is_sampled(const char *name)
 {
 	static const char *const families[] = { "cgroup", "cpu", "disk", "energy", "faults", "io",
-		"memory", "net", "network", "power", "pressure", "psi", "rss", "switches",
-		"temperature", "threads", "tree" };
+		"memory", "network", "power", "processes", "psi", "rss", "swap", "switches",
+		"temperature", "threads" };
 	size_t length = strcspn(name, ".");
 
 	for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
@@ -95,6 +95,16 @@ static void put_counters(
 	page_table(page, &table);
 }
 
+/* Whether a summary shows it. The sum of all processes says nothing new about a single one. */
+static bool in_brief(const struct report *report, const struct analyze_counter *counter)
+{
+	const struct trace *trace = report->trace;
+	const struct trace_track *process = &trace->tracks[trace->tracks[counter->track].process];
+	bool sum = process->kind == TRACK_PROCESS && !process->os_id;
+
+	return brief_rank(counter) && !(sum && report_track_count(trace, TRACK_PROCESS) < 2);
+}
+
 void section_counters(struct report_page *page, const struct report *report, bool brief)
 {
 	const struct analyze_counters *all = &report->counters;
@@ -109,7 +119,7 @@ void section_counters(struct report_page *page, const struct report *report, boo
 		return;
 	}
 	for (size_t i = 0; i < all->count; i++)
-		if (!brief || brief_rank(&all->items[i]))
+		if (!brief || in_brief(report, &all->items[i]))
 			chosen[count++] = &all->items[i];
 	if (brief)
 		qsort(chosen, count, sizeof(struct analyze_counter *), compare_rank);

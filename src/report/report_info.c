@@ -215,6 +215,7 @@ static void put_counters(struct track_printer *printer, uint32_t parent, unsigne
 	const struct trace *trace = printer->trace;
 	struct buffer *out = printer->out;
 	size_t column = 0;
+	bool first = true;
 
 	for (uint32_t i = 0; i < trace->track_count; i++) {
 		const struct trace_track *track = &trace->tracks[i];
@@ -229,10 +230,10 @@ static void put_counters(struct track_printer *printer, uint32_t parent, unsigne
 			column += 2;
 		}
 		if (!column) {
-			buffer_printf(out, "%*s", (int)(2 * depth + 2), "");
-			column = 2 * depth + 2;
-			buffer_text(out, "counters: ");
-			column += 10;
+			buffer_printf(out, "%*s%s", (int)(2 * depth + 2), "",
+				first ? "counters: " : "          ");
+			column = 2 * depth + 2 + strlen("counters: ");
+			first = false;
 		}
 		text_plain(out, track->name);
 		column += text_width(track->name);
@@ -302,8 +303,9 @@ static void put_pairs(const struct trace *trace, const bool *marks, const char *
 	for (size_t i = 0; i < trace->metadata_count; i++) {
 		const struct trace_pair *pair = &trace->metadata[i];
 
-		/* The start has a line of its own. */
+		/* The start and the names of tracks have places of their own. */
 		if (!marks[i] || strcmp(pair->key, "start_unix_ns") == 0 ||
+			has_prefix(pair->key, "track.") ||
 			(prefix ? !has_prefix(pair->key, prefix)
 				: has_prefix(pair->key, env_prefix) ||
 						has_prefix(pair->key, setting_prefix)))

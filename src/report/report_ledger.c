@@ -54,8 +54,7 @@ void report_warning(const struct trace *trace, uint64_t damaged_blocks, struct b
 		buffer_printf(out,
 			"%" PRIu64
 			" damaged part%s of the file left out: what was in %s is missing",
-			unreadable, unreadable == 1 ? " is" : "s are",
-			unreadable == 1 ? "it" : "them");
+			unreadable, unreadable == 1 ? "" : "s", unreadable == 1 ? "it" : "them");
 	} else if (trace->repaired) {
 		buffer_text(out, out->length > start ? "; " : "");
 		buffer_text(out,

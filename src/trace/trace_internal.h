@@ -8,8 +8,9 @@
 #define TRACE_STRINGS_BYTES_MAX ((size_t)2 << 30)
 #define TRACE_ENTRIES_MAX       (16u << 20) /* of each dictionary */
 #define TRACE_TRACKS_MAX        (4u << 20)
-#define TRACE_GAP_MAX           (4u << 20) /* entries made up for lost dictionary blocks */
-#define TRACE_NOTES_MAX         256u       /* places named one by one in the ledger while opening */
+#define TRACE_GAP_MAX           (1u << 20)  /* entries made up for lost dictionary blocks */
+#define TRACE_GAP_PER_BLOCK     (64u << 10) /* what a writer puts into one such block */
+#define TRACE_NOTES_MAX         256u /* places named one by one in the ledger while opening */
 #define TRACE_LEDGER_MAX        4096u
 
 /* Reads exactly `count` bytes at `offset`. */

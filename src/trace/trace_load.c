@@ -123,19 +123,24 @@ static int add_string(struct loader *loader, const char *text, size_t length)
 	return status;
 }
 
-/* Puts "?" entries into a dictionary up to number `until`. */
+/* Puts "?" entries into a dictionary up to number `until`. A number that no honest loss explains is
+ * left alone: the blocks behind it do not fit then and are skipped as well. */
 static int fill_gap(struct loader *loader, unsigned table, size_t until)
 {
 	static const uint64_t unknown_track[5] = { [TRACKS_PARENT] = UINT32_MAX,
 		[TRACKS_KIND] = TRACK_OTHER,
 		[TRACKS_NAME] = UINT64_MAX };
-	size_t scratch;
+	size_t scratch, have = *dictionary_count(loader, table, &scratch);
+	uint64_t lost_blocks = loader->trace->ledger.skipped;
 	int status = STATUS_OK;
 
+	loader->lost_names |= table == TABLE_NAMES;
+	loader->lost_tracks |= table == TABLE_TRACKS;
+	if (until < have || until - have > lost_blocks * TRACE_GAP_PER_BLOCK ||
+		until - have > TRACE_GAP_MAX - loader->made_up)
+		return STATUS_OK;
+	loader->made_up += until - have;
 	while (status == STATUS_OK && *dictionary_count(loader, table, &scratch) < until) {
-		if (loader->made_up++ >= TRACE_GAP_MAX)
-			return error_set(loader->err, STATUS_LIMIT,
-				"more than %u entries of its dictionaries are lost", TRACE_GAP_MAX);
 		if (table == TABLE_STRINGS)
 			status = add_string(loader, "?", 1);
 		else if (table == TABLE_NAMES)
@@ -145,8 +150,6 @@ static int fill_gap(struct loader *loader, unsigned table, size_t until)
 		else
 			status = add_stack(loader, 0);
 	}
-	loader->lost_names |= table == TABLE_NAMES;
-	loader->lost_tracks |= table == TABLE_TRACKS;
 	return status;
 }
 
@@ -255,7 +258,7 @@ static int load_dictionary(struct loader *loader, size_t number)
 		status = fill_gap(loader, block->table, block->track);
 		if (status != STATUS_OK)
 			return status;
-		fits = true;
+		fits = *dictionary_count(loader, block->table, &scratch) == block->track;
 	}
 	status = trace_read_block(
 		trace, number, loader->codec, &loader->stored, &loader->raw, &inner);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # The programs of docs/api.md: each block fenced as c is compiled as strict C99, each fenced as cpp as
 # C++17, with all warnings as errors; then run bare, with the macros disabled, and recorded.
-build=${TACHO_BUILD:-$(cd "$(dirname "$0")/../../build/dev" && pwd)}
+build=${TEST_BUILD:-$(cd "$(dirname "$0")/../../build/dev" && pwd)}
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$here/../.." && pwd)
 

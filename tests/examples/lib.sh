@@ -3,8 +3,6 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tacho=${TACHO:-tacho}
-# What the test run calls its folders is no setting of a recording.
-unset TACHO_ROOT TACHO_LIB TACHO_BUILD
 export PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1
 
 # run_example NAME [ARGUMENT...]: runs it bare and recorded into NAME.tacho. Both must exit with 0 and

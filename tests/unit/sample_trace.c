@@ -284,8 +284,8 @@ static void write_events(struct sample *sample)
 		(uint64_t[]){ SAMPLE_MAIN, 50000000, name(sample, "checkpoint", "io") });
 	for (uint64_t i = 0; i < 4; i++)
 		row(sample, TABLE_ALLOCATIONS, &sample->allocations,
-			(uint64_t[]){ SAMPLE_MAIN, 1000000 + i * 1000, 0x7f0000000000 + i * 4096,
-				i < 3 ? 4096 * (i + 1) : 0,
+			(uint64_t[]){ SAMPLE_MAIN, 1000000 + i * 1000,
+				0x7f0000000000 + i % 3 * 4096, i < 3 ? 4096 * (i + 1) : 0,
 				name(sample, i == 2 ? "cuda:0" : "arena", ""),
 				i == 2   ? ALLOCATION_DEVICE
 				: i == 3 ? ALLOCATION_FREE

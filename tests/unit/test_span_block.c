@@ -226,6 +226,7 @@ static void args_there_and_back(void)
 	CHECK_EQ(span_builder_encode(&builder, &payload), STATUS_OK);
 	CHECK_EQ(span_batch_decode(&batch, &payload, ROWS, 1, true, &err), STATUS_OK);
 	check_args(&batch, ROWS);
+	CHECK_EQ(span_builder_add_arg(&builder, ROWS, 10, ARG_INTEGER, 1), STATUS_USAGE);
 	CHECK_EQ(span_batch_decode(&batch, &payload, ROWS, 1, false, &err), STATUS_OK);
 	CHECK_EQ(batch.arg_count, 0);
 	/* The next block does not inherit them. */

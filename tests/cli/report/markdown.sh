@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+cp "$TEST_ROOT/tests/data/v1/small.tacho" .
+"$TACHO" report --format markdown -o report.md small.tacho || exit
+cat report.md
