@@ -36,7 +36,7 @@
 #define SHM_RECORD_MAX   4080u /* largest record: 255 units of 16 bytes */
 #define SHM_SUBS_MAX     8192u      /* pool of at most 256 MiB */
 #define SHM_SLOTS        2048u
-#define SHM_TOGGLES      256u
+#define SHM_TOGGLES      4096u
 #define SHM_OUTPUT_BYTES 1024u
 
 enum shm_session_flags {
@@ -47,8 +47,8 @@ enum shm_session_flags {
 
 /* Recording was switched on or off at `ticks`. */
 struct shm_toggle {
-	uint64_t ticks;
-	uint32_t on;
+	_Atomic uint64_t ticks;
+	_Atomic uint32_t on;
 	uint32_t reserved;
 };
 
@@ -73,7 +73,8 @@ struct shm_session {
 	_Atomic uint32_t refused;      /* processes or threads that could not get room, with reason: */
 	_Atomic uint32_t refused_reason;
 	_Atomic uint32_t bad_settings; /* settings that the library could not understand */
-	uint32_t reserved;
+	_Atomic uint32_t toggle_lock;  /* held for a moment by whoever switches */
+	uint64_t pid_namespace;        /* inode of the collector's pid namespace */
 	uint64_t anchor_ticks, anchor_mono_ns, anchor_real_ns;
 	struct shm_toggle toggles[SHM_TOGGLES];
 	char output[SHM_OUTPUT_BYTES];
@@ -90,6 +91,7 @@ struct shm_pool {
 	_Atomic uint32_t sub_reserved; /* sub-buffers backed by memory so far */
 	_Atomic uint32_t slot_high;    /* slots ever used */
 	uint64_t pid_namespace;        /* inode of the writer's pid namespace */
+	uint64_t image;                /* another one for the same process: it called exec */
 	uint64_t start_ticks;
 	_Atomic uint64_t dropped_early; /* events before a thread had a slot, or without any */
 	_Atomic uint64_t names_lost;    /* new names that found no room */

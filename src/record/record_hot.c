@@ -25,7 +25,7 @@ static inline __attribute__((always_inline)) bool hot_write(uint64_t head)
 	*(volatile uint32_t *)&thread->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	position = thread->position;
-	if (UNLIKELY(position + 16 > thread->limit)) {
+	if (UNLIKELY(position + 16 > __atomic_load_n(&thread->limit, __ATOMIC_RELAXED))) {
 		*(volatile uint32_t *)&thread->busy = 0;
 		return false;
 	}

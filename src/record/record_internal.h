@@ -37,6 +37,7 @@ struct thread_state {
 	uint32_t position, limit;
 	uint32_t magic; /* RECORD_MAGIC, or 0 in a forked child */
 	uint8_t *base;
+	struct shm_pool *pool;
 	struct shm_sub *sub;
 	struct shm_slot *slot;
 	uint64_t sequence;
@@ -52,13 +53,15 @@ struct process_state {
 	_Atomic uint32_t phase;
 	_Atomic uint32_t names_lock;
 	_Atomic uint64_t step_count;
+	_Atomic uint64_t dropped_early; /* before there was a pool to count them in */
+	_Atomic uint64_t grow_after_ns; /* there was no room; try again then */
 };
 
 struct record_globals {
-	struct shm_session *session;
-	struct shm_pool *pool;
+	struct shm_session *_Atomic session;
+	struct shm_pool *_Atomic pool;
 	struct process_state *process;
-	struct thread_state *states; /* SHM_SLOTS of them */
+	struct thread_state *states; /* SHM_SLOTS of them, anew for each session */
 	uint64_t pool_bytes;
 	char folder[PATH_BYTES];
 	char pool_path[PATH_BYTES + 64];
@@ -74,7 +77,8 @@ extern __thread struct thread_state *record_current __attribute__((tls_model("in
 
 static inline uint64_t record_ticks(void)
 {
-	return LIKELY(record_hardware_clock) ? clock_hardware() : clock_mono_ns();
+	return LIKELY(__atomic_load_n(&record_hardware_clock, __ATOMIC_RELAXED)) ? clock_hardware()
+										 : clock_mono_ns();
 }
 
 /* record_slow.c: what the hot path does not do itself. */
@@ -94,6 +98,7 @@ static inline void record_commit(struct thread_state *thread, uint32_t bytes)
 
 /* record_pool.c */
 bool record_process_ready(void); /* attaches the process when it is fresh */
+void record_count_early(void);   /* an event that no thread's slot can count */
 struct thread_state *record_thread_attach(void);
 bool record_next_sub(struct thread_state *thread);
 
@@ -107,6 +112,8 @@ void record_set_active(struct shm_session *session, bool on);
 bool record_join(const char *folder, char *ret_why, size_t why_bytes);
 bool record_has_session(void);
 void record_switch_off(void); /* in this process, for good */
+/* The largest file the process may make: beyond it the kernel would kill the program. */
+uint64_t record_file_limit(void);
 
 /* record_helper.c: starts a collector of our own; fills `folder` with its session. */
 bool record_start_collector(const struct settings *settings, const char *output, char *folder,

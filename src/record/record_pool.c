@@ -10,14 +10,20 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ATTACH_SPINS 2000
+#define ATTACH_SPINS   2000
+#define GROW_RETRY_NS  UINT64_C(10000000)
+#define BEAT_NS        UINT64_C(5000000000)  /* without one for so long the collector is asked for */
+#define BEAT_LOST_NS   UINT64_C(60000000000) /* where it cannot be asked for, it is taken for dead */
 
 static __thread int attaching __attribute__((tls_model("initial-exec")));
 
@@ -28,6 +34,31 @@ static void refuse(struct shm_session *session, const char *why)
 		record_text_add(session->note, sizeof session->note, 0, why);
 		atomic_store_explicit(&session->refused_reason, 1, memory_order_release);
 	}
+}
+
+uint64_t record_file_limit(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? (uint64_t)limit.rlim_cur : UINT64_MAX;
+}
+
+void record_count_early(void)
+{
+	struct process_state *process = record_globals.process;
+
+	if (!process)
+		return;
+	if (atomic_load_explicit(&process->phase, memory_order_acquire) != PROCESS_READY) {
+		atomic_fetch_add(&process->dropped_early, 1);
+		if (atomic_load(&process->phase) != PROCESS_READY)
+			return; /* whoever makes the pool takes it over */
+	} else {
+		atomic_fetch_add_explicit(
+			&record_globals.pool->dropped_early, 1, memory_order_relaxed);
+	}
+	atomic_fetch_add_explicit(&record_globals.pool->dropped_early,
+		atomic_exchange(&process->dropped_early, 0), memory_order_relaxed);
 }
 
 /* Backs bytes [from, until) of a file with memory, but leaves the file system some air. */
@@ -77,12 +108,25 @@ static struct shm_pool *map_pool(const char *path, uint64_t bytes, const char **
 	return memory;
 }
 
+/* A number that is new after each exec; it does not tell the random bytes it is made from. */
+static uint64_t image_number(void)
+{
+	const void *random = (const void *)getauxval(AT_RANDOM);
+	uint64_t words[2] = { 0 };
+
+	if (random)
+		memcpy(words, random, sizeof words);
+	words[0] = (words[0] ^ words[1] >> 7) * 0x9e3779b97f4a7c15u;
+	return (words[0] ^ words[0] >> 29) + words[1] * 0xc2b2ae3d27d4eb4fu;
+}
+
 static void describe_process(struct shm_pool *pool)
 {
 	struct statx namespace;
 
 	pool->pid = getpid();
 	pool->parent_pid = getppid();
+	pool->image = image_number();
 	pool->start_ticks = record_ticks();
 	pool->pid_namespace =
 		statx(AT_FDCWD, "/proc/self/ns/pid", 0, STATX_INO, &namespace) == 0 ? namespace.stx_ino
@@ -111,7 +155,7 @@ static void pool_path(char *path, size_t bytes)
 static bool attach_process(struct record_globals *globals)
 {
 	struct shm_session *session = globals->session;
-	uint64_t subs = session->pool_bytes / SHM_SUB_BYTES;
+	uint64_t subs = session->pool_bytes / SHM_SUB_BYTES, limit = record_file_limit();
 	struct shm_pool *pool;
 	const char *why;
 
@@ -119,8 +163,14 @@ static bool attach_process(struct record_globals *globals)
 		return false;
 	if (subs > SHM_SUBS_MAX)
 		subs = SHM_SUBS_MAX;
+	while (subs > INITIAL_SUBS && sub_offset((uint32_t)subs) > limit)
+		subs /= 2;
 	if (subs < INITIAL_SUBS)
 		subs = INITIAL_SUBS;
+	if (sub_offset((uint32_t)subs) > limit) {
+		refuse(session, "the limit on the size of files is too small for a pool");
+		return false;
+	}
 	if (!record_names_share(globals->folder, session->session_id, session->names_bytes)) {
 		refuse(session, "no room for names in shared memory");
 		return false;
@@ -158,10 +208,12 @@ bool record_process_ready(void)
 	if (atomic_compare_exchange_strong(&globals->process->phase, &fresh, PROCESS_ATTACHING)) {
 		bool done = attach_process(globals);
 
-		atomic_store_explicit(&globals->process->phase,
-			done ? PROCESS_READY : PROCESS_REFUSED, memory_order_release);
+		atomic_store(&globals->process->phase, done ? PROCESS_READY : PROCESS_REFUSED);
 		if (!done)
 			record_switch_off();
+		else
+			atomic_fetch_add(&globals->pool->dropped_early,
+				atomic_exchange(&globals->process->dropped_early, 0));
 		return done;
 	}
 	/* Another thread is at it; it takes well under a millisecond. */
@@ -220,6 +272,7 @@ static struct thread_state *attach_thread(void)
 	thread = &globals->states[slot - pool_slots(globals->pool)];
 	memset(thread, 0, sizeof *thread);
 	thread->slot = slot;
+	thread->pool = globals->pool;
 	thread->magic = RECORD_MAGIC;
 	atomic_store_explicit(&slot->state, SHM_SLOT_LIVE, memory_order_release);
 	record_current = thread;
@@ -231,7 +284,7 @@ struct thread_state *record_thread_attach(void)
 	struct thread_state *thread;
 	int saved = errno;
 
-	if (attaching || !record_has_session())
+	if (attaching || !record_has_session() || atomic_load(&record_globals.session->ended))
 		return NULL;
 	attaching = 1;
 	thread = attach_thread();
@@ -244,11 +297,14 @@ struct thread_state *record_thread_attach(void)
 static bool grow_pool(struct shm_pool *pool)
 {
 	uint32_t reserved = atomic_load(&pool->sub_reserved), wanted = reserved * 2;
+	_Atomic uint64_t *after_ns = &record_globals.process->grow_after_ns;
 	int fd;
 	bool done;
 
-	if (reserved >= pool->sub_count)
+	if (reserved >= pool->sub_count || clock_mono_ns() < atomic_load(after_ns))
 		return false;
+	/* Every event that finds no room comes by here: do not enter the kernel for each. */
+	atomic_store(after_ns, clock_mono_ns() + GROW_RETRY_NS);
 	if (wanted > pool->sub_count)
 		wanted = pool->sub_count;
 	fd = open(record_globals.pool_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -259,6 +315,8 @@ static bool grow_pool(struct shm_pool *pool)
 	/* Two threads may both have reserved the range; one of them publishes it. */
 	if (done && atomic_compare_exchange_strong(&pool->sub_reserved, &reserved, wanted))
 		mark_free(pool, reserved, wanted);
+	if (done)
+		atomic_store(after_ns, 0);
 	return done;
 }
 
@@ -283,25 +341,32 @@ static uint32_t take_free(struct shm_pool *pool)
 	return 0;
 }
 
-/* When the collector is gone nobody will ever free a sub-buffer: stop trying. */
-static bool collector_alive(const struct shm_session *session)
+/* When the collector is gone nobody will ever free a sub-buffer: stop trying. One that is silent may
+ * only be stopped, as by Ctrl-Z. */
+static bool collector_alive(const struct shm_session *session, const struct shm_pool *pool)
 {
 	uint64_t beat = atomic_load_explicit(&session->heartbeat_ns, memory_order_relaxed);
+	uint64_t now = clock_mono_ns();
 
-	return !atomic_load_explicit(&session->ended, memory_order_relaxed) &&
-	       clock_mono_ns() < beat + UINT64_C(5000000000);
+	if (atomic_load_explicit(&session->ended, memory_order_relaxed))
+		return false;
+	if (now < beat + BEAT_NS)
+		return true;
+	if (session->pid_namespace && session->pid_namespace == pool->pid_namespace)
+		return kill(session->collector_pid, 0) == 0 || errno != ESRCH;
+	return now < beat + BEAT_LOST_NS;
 }
 
 bool record_next_sub(struct thread_state *thread)
 {
-	struct shm_pool *pool = record_globals.pool;
+	struct shm_pool *pool = thread->pool;
 	uint32_t number = take_free(pool);
 	struct shm_sub *sub;
 	int saved = errno;
 
 	if (!number && grow_pool(pool))
 		number = take_free(pool);
-	if (!number && !collector_alive(record_globals.session))
+	if (!number && !collector_alive(record_globals.session, pool))
 		record_switch_off();
 	errno = saved;
 	if (!number)

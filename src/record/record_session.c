@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -19,6 +20,8 @@
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
+
+#define TOGGLE_SPINS 1000
 
 extern char **environ;
 
@@ -44,6 +47,7 @@ bool record_has_session(void)
 	return record_globals.session != NULL;
 }
 
+/* Memory that a forked child finds empty. */
 static void *wiped_memory(size_t bytes)
 {
 	void *memory =
@@ -58,14 +62,28 @@ static void *wiped_memory(size_t bytes)
 	return memory;
 }
 
-/* Memory that a forked child finds empty; once per process, before anything else. */
+/* Once per process, before anything else. */
 static bool prepare(void)
 {
 	if (!record_globals.process)
 		record_globals.process = wiped_memory(4096);
-	if (!record_globals.states)
-		record_globals.states = wiped_memory(SHM_SLOTS * sizeof(struct thread_state));
-	return record_globals.process && record_globals.states;
+	return record_globals.process != NULL;
+}
+
+/* Threads that recorded in an earlier session keep their old state, find that its pool is not the
+ * session's, and attach again. */
+static bool renew_states(struct record_globals *globals)
+{
+	struct thread_state *old = globals->states;
+	struct thread_state *states = wiped_memory(SHM_SLOTS * sizeof *states);
+
+	if (!states)
+		return false;
+	globals->states = states;
+	globals->pool = NULL;
+	for (uint32_t i = 0; old && i < SHM_SLOTS; i++)
+		__atomic_store_n(&old[i].limit, 0, __ATOMIC_RELAXED);
+	return true;
 }
 
 /* The session folder must be ours alone: made by us, closed to others, no link. (statx, since stat
@@ -115,23 +133,25 @@ bool record_join(const char *folder, char *ret_why, size_t why_bytes)
 	}
 	session = mmap(NULL, sizeof *session, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	if (session == MAP_FAILED)
+	if (session == MAP_FAILED) {
+		record_text_add(ret_why, why_bytes, 0, "the session cannot be mapped");
 		return false;
+	}
 	if (session->magic != SHM_MAGIC_SESSION || session->version != SHM_VERSION) {
 		munmap(session, sizeof *session);
 		record_text_add(ret_why, why_bytes, 0, "the session is of another version of Tacho");
 		return false;
 	}
-	/* Threads that recorded in an earlier session find their state gone and attach again. */
-	for (uint32_t i = 0; globals->session && i < SHM_SLOTS; i++) {
-		globals->states[i].limit = 0;
-		globals->states[i].magic = 0;
+	if (!renew_states(globals)) {
+		munmap(session, sizeof *session);
+		record_text_add(ret_why, why_bytes, 0, "there is no memory for the threads' states");
+		return false;
 	}
-	globals->pool = NULL;
-	atomic_store(&globals->process->phase, PROCESS_FRESH);
 	record_text_add(globals->folder, sizeof globals->folder, 0, folder);
-	record_hardware_clock = session->clock_kind != CLOCK_KIND_MONOTONIC;
+	__atomic_store_n(&record_hardware_clock, session->clock_kind != CLOCK_KIND_MONOTONIC,
+		__ATOMIC_RELAXED);
 	globals->session = session;
+	atomic_store(&globals->process->phase, PROCESS_FRESH);
 	__atomic_store_n(&tacho_switch, (const uint32_t *)&session->active, __ATOMIC_RELEASE);
 	return true;
 }
@@ -238,18 +258,37 @@ RECORD_API int tacho_start(const struct tacho_options *options)
 	return result;
 }
 
-/* Tells the collector when recording was switched, so that it can close what was open then. */
+static void note_toggle(struct shm_session *session, bool on)
+{
+	uint32_t at = atomic_load(&session->toggle_count);
+	struct shm_toggle *toggle = &session->toggles[at % SHM_TOGGLES];
+
+	atomic_store_explicit(&toggle->ticks, record_ticks(), memory_order_relaxed);
+	atomic_store_explicit(&toggle->on, on, memory_order_relaxed);
+	atomic_store_explicit(&session->toggle_count, at + 1, memory_order_release);
+}
+
+/* Tells the collector when recording was switched, so that it can close what was open then. An event
+ * after the switch has a later time and is published later, so each order below is the one that
+ * matters. A lock that stays closed belonged to a process that was killed: go on without. */
 void record_set_active(struct shm_session *session, bool on)
 {
-	uint32_t at;
+	uint32_t open = 0;
 
 	if (atomic_load(&session->active) == (uint32_t)on)
 		return;
-	at = atomic_load(&session->toggle_count);
-	session->toggles[at % SHM_TOGGLES] =
-		(struct shm_toggle){ .ticks = record_ticks(), .on = on };
-	atomic_store_explicit(&session->toggle_count, at + 1, memory_order_release);
-	atomic_store_explicit(&session->active, on, memory_order_release);
+	for (int i = 0; i < TOGGLE_SPINS &&
+			!atomic_compare_exchange_strong(&session->toggle_lock, &open, 1);
+		i++, open = 0)
+		sched_yield();
+	if (on && !atomic_load(&session->active)) {
+		note_toggle(session, true);
+		atomic_store_explicit(&session->active, 1, memory_order_release);
+	} else if (!on && atomic_load(&session->active)) {
+		atomic_store_explicit(&session->active, 0, memory_order_release);
+		note_toggle(session, false);
+	}
+	atomic_store(&session->toggle_lock, 0);
 }
 
 RECORD_API void tacho_stop(void)
@@ -303,18 +342,20 @@ RECORD_API int tacho_flush(uint64_t timeout_ns)
 	const struct timespec nap = { .tv_nsec = 500000 };
 	int saved = errno;
 	uint32_t wanted;
+	int result = 0;
 
 	if (!record_globals.session || !pool ||
 		atomic_load(&record_globals.process->phase) != PROCESS_READY)
 		return -1;
 	wanted = atomic_fetch_add(&pool->flush_wanted, 1) + 1;
-	while ((int32_t)(atomic_load(&pool->flush_done) - wanted) < 0) {
+	while (!result && (int32_t)(atomic_load(&pool->flush_done) - wanted) < 0) {
 		if (clock_mono_ns() > until || atomic_load(&record_globals.session->ended))
-			return -1;
-		nanosleep(&nap, NULL);
+			result = -1;
+		else
+			nanosleep(&nap, NULL);
 	}
 	errno = saved;
-	return 0;
+	return result;
 }
 
 /* Whether step number `count` of this process is to be recorded. During warm-up the buffers are made

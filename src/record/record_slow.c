@@ -23,18 +23,23 @@ static void count_scope(struct thread_state *thread)
 	atomic_fetch_add_explicit(&thread->slot->dropped_scopes, 1, memory_order_relaxed);
 }
 
+static void set_limit(struct thread_state *thread, uint32_t limit)
+{
+	__atomic_store_n(&thread->limit, limit, __ATOMIC_RELAXED);
+}
+
 static void count_event(struct thread_state *thread)
 {
 	atomic_fetch_add_explicit(&thread->slot->dropped_events, 1, memory_order_relaxed);
 }
 
-static void count_early(void)
+/* Whether a record opens a span; a phase or step may only end one. */
+static bool opens(uint64_t head)
 {
-	struct shm_pool *pool = record_globals.pool;
+	uint32_t kind = shm_head_kind(head);
 
-	if (pool && atomic_load_explicit(&record_globals.process->phase, memory_order_acquire) ==
-			    PROCESS_READY)
-		atomic_fetch_add_explicit(&pool->dropped_early, 1, memory_order_relaxed);
+	return kind == SHM_BEGIN || (kind == SHM_PHASE && shm_head_name(head)) ||
+	       (kind == SHM_STEP && !shm_head_small(head));
 }
 
 /* The thread's state with `busy` set by us, or NULL: nothing can be recorded, or a signal handler
@@ -44,7 +49,8 @@ static struct thread_state *enter(struct thread_state **ret_interrupted)
 	struct thread_state *thread = record_current;
 
 	*ret_interrupted = NULL;
-	if (thread != &record_no_state && thread->magic == RECORD_MAGIC) {
+	if (thread != &record_no_state && thread->magic == RECORD_MAGIC &&
+		thread->pool == record_globals.pool) {
 		if (*(volatile uint32_t *)&thread->busy) {
 			*ret_interrupted = thread;
 			return NULL;
@@ -80,7 +86,7 @@ static bool move_on(struct thread_state *thread)
 {
 	if (!record_next_sub(thread))
 		return false;
-	thread->limit = SHM_SUB_SOFT;
+	set_limit(thread, SHM_SUB_SOFT);
 	if (!thread->starving)
 		return true;
 	if (thread->lost_ends)
@@ -104,7 +110,7 @@ static bool have_room(struct thread_state *thread, uint32_t bytes)
 	if (thread->pending_skip == 0 && move_on(thread))
 		return true;
 	thread->starving = 1;
-	thread->limit = 0;
+	set_limit(thread, 0);
 	return false;
 }
 
@@ -113,22 +119,29 @@ static bool is_scope(const struct pending *pending)
 	return shm_head_kind(pending->head) == SHM_BEGIN;
 }
 
+static void drop_pending(struct thread_state *thread)
+{
+	thread->pending_count--;
+	if (opens(thread->pending[thread->pending_count].head))
+		count_scope(thread);
+}
+
 /* A phase or step replaces the one before it at the same level. */
 static void note_pending(struct thread_state *thread, uint64_t head, uint64_t value)
 {
 	uint32_t kind = shm_head_kind(head);
 
-	while (kind != SHM_BEGIN && thread->pending_count &&
-		!is_scope(&thread->pending[thread->pending_count - 1]) &&
-		(kind == SHM_STEP ||
-			shm_head_kind(thread->pending[thread->pending_count - 1].head) == SHM_PHASE)) {
-		thread->pending_count--;
-		count_scope(thread);
-	}
-	if (thread->pending_count == PENDING_MAX) {
+	if (thread->pending_skip == 0)
+		while (kind != SHM_BEGIN && thread->pending_count &&
+			!is_scope(&thread->pending[thread->pending_count - 1]) &&
+			(kind == SHM_STEP ||
+				shm_head_kind(thread->pending[thread->pending_count - 1].head) ==
+					SHM_PHASE))
+			drop_pending(thread);
+	if (thread->pending_skip || thread->pending_count == PENDING_MAX) {
 		if (kind == SHM_BEGIN)
 			thread->pending_skip++;
-		else
+		else if (opens(head))
 			count_scope(thread);
 		return;
 	}
@@ -141,16 +154,14 @@ void record_slow_begin(uint64_t head, uint64_t value)
 	struct thread_state *interrupted, *thread = enter(&interrupted);
 
 	if (!thread) {
-		if (interrupted)
+		if (interrupted && opens(head))
 			count_scope(interrupted);
-		else
-			count_early();
+		else if (opens(head))
+			record_count_early();
 		return;
 	}
 	if (have_room(thread, shm_head_units(head) * 16))
 		write_words(thread, head, record_ticks(), value);
-	else if (thread->pending_skip && shm_head_kind(head) == SHM_BEGIN)
-		thread->pending_skip++;
 	else
 		note_pending(thread, head, value);
 	set_busy(thread, 0);
@@ -165,8 +176,7 @@ static bool end_pending(struct thread_state *thread)
 		return true;
 	}
 	while (thread->pending_count) {
-		thread->pending_count--;
-		count_scope(thread);
+		drop_pending(thread);
 		if (is_scope(&thread->pending[thread->pending_count]))
 			return true;
 	}
@@ -178,7 +188,8 @@ void record_slow_end(void)
 	struct thread_state *interrupted, *thread = record_current;
 
 	/* A thread without a state has no open scope: nothing to end, and no reason to attach. */
-	if (thread == &record_no_state || thread->magic != RECORD_MAGIC)
+	if (thread == &record_no_state || thread->magic != RECORD_MAGIC ||
+		thread->pool != record_globals.pool)
 		return;
 	thread = enter(&interrupted);
 	if (!thread)
@@ -207,7 +218,7 @@ uint64_t *record_reserve(uint32_t bytes, struct thread_state **ret_thread)
 		if (interrupted)
 			count_event(interrupted);
 		else
-			count_early();
+			record_count_early();
 		return NULL;
 	}
 	if (!have_room(thread, bytes)) {
