@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* What recording costs, from inside a program: scopes through libtacho.so against two clock readings
- * and two stores, and against a pair of LTTng-UST tracepoints, in alternating short blocks of one run.
- * Figures are the first percentile over the blocks: the cost itself, not what else the machine did.
- *   bench_record cost            prints "bench ..." lines; run it under `tacho record`
+/* What recording costs, from inside a program: scopes through libtacho.so against two clock
+ * readings and two stores, and against a pair of LTTng-UST tracepoints, in alternating short blocks
+ * of one run. Figures are the first percentile over the blocks: the cost itself, not what else the
+ * machine did. bench_record cost            prints "bench ..." lines; run it under `tacho record`
  *   bench_record rate R S        R scopes per second for S seconds; prints how many
- *   bench_record flood S         as many as it can, nested three deep, for S seconds; prints how many
- *   bench_record random N ARGS   N scopes of 50 names, random nesting to depth 5, a few us each; ARGS 1:
- *                                three integer arguments each */
+ *   bench_record flood S         as many as it can, nested three deep, for S seconds; prints how
+ * many bench_record random N ARGS   N scopes of 50 names, random nesting to depth 5, a few us each;
+ * ARGS 1: three integer arguments each */
 #include <tacho/tacho.h>
 
 #include <pthread.h>

@@ -17,6 +17,7 @@ endfunction()
 
 tacho_dep(zstd zstd.h zstd)
 tacho_dep(xxhash xxhash.h xxhash)
+tacho_dep(zlib zlib.h z)
 
 add_library(tacho_dep_m INTERFACE)
 target_link_libraries(tacho_dep_m INTERFACE m)

@@ -79,10 +79,11 @@ enum tacho_state {
 /* Error codes of tacho_start(); 0 is success. The numbers never change. */
 enum tacho_error {
 	TACHO_OK = 0,
-	TACHO_ERROR_OPTION = -1,    /* unknown setting, bad value or options of a newer version */
-	TACHO_ERROR_COLLECTOR = -2, /* no collector could be started: tacho_status_text() says why */
-	TACHO_ERROR_MEMORY = -3,    /* no room in shared memory */
-	TACHO_ERROR_KERNEL = -4     /* the kernel lacks something needed (Linux 4.14 or newer) */
+	TACHO_ERROR_OPTION = -1, /* unknown setting, bad value or options of a newer version */
+	TACHO_ERROR_COLLECTOR =
+		-2,              /* no collector could be started: tacho_status_text() says why */
+	TACHO_ERROR_MEMORY = -3, /* no room in shared memory */
+	TACHO_ERROR_KERNEL = -4  /* the kernel lacks something needed (Linux 4.14 or newer) */
 };
 
 /* How to record. Set `size` to sizeof(struct tacho_options) and the rest to zero first
@@ -90,11 +91,14 @@ enum tacho_error {
  * unless they are zero. */
 struct tacho_options {
 	size_t size;
-	const char *output;       /* file to write; NULL: the setting `output`, else a default name */
-	const char *const *set;   /* settings as "key=value", see docs/settings.md */
+	const char *output;     /* file to write; NULL: the setting `output`, else a default name */
+	const char *const *set; /* settings as "key=value", see docs/settings.md */
 	size_t set_count;
 };
-#define TACHO_OPTIONS_INIT { sizeof(struct tacho_options), NULL, NULL, 0 }
+#define TACHO_OPTIONS_INIT                                  \
+	{                                                   \
+		sizeof(struct tacho_options), NULL, NULL, 0 \
+	}
 
 /* Starts recording. Under `tacho record` the session is already there: then this resumes it after
  * tacho_stop() and ignores the options, since the tool decides. Otherwise a collector is started: a
@@ -129,7 +133,10 @@ struct tacho_site {
 	const char *name;
 	const char *category;
 };
-#define TACHO_SITE_INIT(name_, category_) { 0, 0, (name_), (category_) }
+#define TACHO_SITE_INIT(name_, category_)  \
+	{                                  \
+		0, 0, (name_), (category_) \
+	}
 
 /* The number of a name and category, valid in this process and its forks; 0 when the name table is
  * full. May be called before recording starts. Not for signal handlers when the name is new. */
@@ -306,10 +313,7 @@ TACHO_API uint64_t tacho_ticks(void);
 TACHO_API void tacho_stack_names(const char *const *frames, size_t count);
 TACHO_API void tacho_stack_addresses(const uint64_t *program_counters, size_t count);
 
-enum tacho_memory_kind {
-	TACHO_MEMORY_HOST = 0,
-	TACHO_MEMORY_DEVICE = 1
-};
+enum tacho_memory_kind { TACHO_MEMORY_HOST = 0, TACHO_MEMORY_DEVICE = 1 };
 
 /* An allocation or a free of a custom allocator. `pool` names the allocator ("arena", "cuda:0"). */
 TACHO_API void tacho_memory_alloc(
@@ -335,82 +339,82 @@ TACHO_API void tacho_metadata(const char *key, const char *value);
 
 /* Opens a scope; close it with TACHO_END(). */
 #define TACHO_BEGIN(name_) TACHO_BEGIN_CATEGORY(name_, "")
-#define TACHO_BEGIN_CATEGORY(name_, category_)                                                     \
-	do {                                                                                       \
-		static struct tacho_site tacho_site_ = TACHO_SITE_INIT(name_, category_);          \
-		if (tacho_on())                                                                    \
-			tacho_begin_site(&tacho_site_);                                            \
+#define TACHO_BEGIN_CATEGORY(name_, category_)                                            \
+	do {                                                                              \
+		static struct tacho_site tacho_site_ = TACHO_SITE_INIT(name_, category_); \
+		if (tacho_on())                                                           \
+			tacho_begin_site(&tacho_site_);                                   \
 	} while (0)
 #define TACHO_END() tacho_end()
 
 /* A scope from here to the end of the enclosing block, however it is left. A declaration. */
 #define TACHO_SCOPE(name_) TACHO_SCOPE_CATEGORY(name_, "")
-#define TACHO_SCOPE_CATEGORY(name_, category_)                                                     \
-	static struct tacho_site TACHO_JOIN_(tacho_site_, __LINE__) =                              \
-		TACHO_SITE_INIT(name_, category_);                                                 \
-	TACHO_CLEANUP_(tacho_scope_exit_)                                                          \
-	const int TACHO_JOIN_(tacho_scope_, __LINE__) =                                            \
+#define TACHO_SCOPE_CATEGORY(name_, category_)                        \
+	static struct tacho_site TACHO_JOIN_(tacho_site_, __LINE__) = \
+		TACHO_SITE_INIT(name_, category_);                    \
+	TACHO_CLEANUP_(tacho_scope_exit_)                             \
+	const int TACHO_JOIN_(tacho_scope_, __LINE__) =               \
 		tacho_scope_enter_(&TACHO_JOIN_(tacho_site_, __LINE__))
 
-#define TACHO_STEP(number_)                                                                        \
-	do {                                                                                       \
-		tacho_step(number_);                                                               \
+#define TACHO_STEP(number_)          \
+	do {                         \
+		tacho_step(number_); \
 	} while (0)
-#define TACHO_PHASE(name_)                                                                         \
-	do {                                                                                       \
-		if (tacho_on())                                                                    \
-			tacho_phase(name_);                                                        \
+#define TACHO_PHASE(name_)                  \
+	do {                                \
+		if (tacho_on())             \
+			tacho_phase(name_); \
 	} while (0)
-#define TACHO_MARK(name_)                                                                          \
-	do {                                                                                       \
-		static struct tacho_site tacho_site_ = TACHO_SITE_INIT(name_, "");                 \
-		if (tacho_on())                                                                    \
-			tacho_mark_site(&tacho_site_);                                             \
+#define TACHO_MARK(name_)                                                          \
+	do {                                                                       \
+		static struct tacho_site tacho_site_ = TACHO_SITE_INIT(name_, ""); \
+		if (tacho_on())                                                    \
+			tacho_mark_site(&tacho_site_);                             \
 	} while (0)
-#define TACHO_COUNTER_INT(name_, unit_, value_)                                                    \
-	do {                                                                                       \
-		static struct tacho_site tacho_site_ = TACHO_SITE_INIT(name_, unit_);              \
-		if (tacho_on())                                                                    \
-			tacho_counter_int_site(&tacho_site_, (value_));                            \
+#define TACHO_COUNTER_INT(name_, unit_, value_)                                       \
+	do {                                                                          \
+		static struct tacho_site tacho_site_ = TACHO_SITE_INIT(name_, unit_); \
+		if (tacho_on())                                                       \
+			tacho_counter_int_site(&tacho_site_, (value_));               \
 	} while (0)
-#define TACHO_COUNTER_DOUBLE(name_, unit_, value_)                                                 \
-	do {                                                                                       \
-		static struct tacho_site tacho_site_ = TACHO_SITE_INIT(name_, unit_);              \
-		if (tacho_on())                                                                    \
-			tacho_counter_double_site(&tacho_site_, (value_));                         \
+#define TACHO_COUNTER_DOUBLE(name_, unit_, value_)                                    \
+	do {                                                                          \
+		static struct tacho_site tacho_site_ = TACHO_SITE_INIT(name_, unit_); \
+		if (tacho_on())                                                       \
+			tacho_counter_double_site(&tacho_site_, (value_));            \
 	} while (0)
-#define TACHO_ARG_INT(key_, value_)                                                                \
-	do {                                                                                       \
-		static uint32_t tacho_key_;                                                        \
-		if (tacho_on()) {                                                                  \
-			uint32_t key_id_ = TACHO_LOAD_(&tacho_key_);                               \
-			if (!key_id_) {                                                            \
-				key_id_ = tacho_name(key_, "");                                    \
-				__atomic_store_n(&tacho_key_, key_id_, __ATOMIC_RELEASE);          \
-			}                                                                          \
-			tacho_arg_int_id(key_id_, (value_));                                       \
-		}                                                                                  \
+#define TACHO_ARG_INT(key_, value_)                                                       \
+	do {                                                                              \
+		static uint32_t tacho_key_;                                               \
+		if (tacho_on()) {                                                         \
+			uint32_t key_id_ = TACHO_LOAD_(&tacho_key_);                      \
+			if (!key_id_) {                                                   \
+				key_id_ = tacho_name(key_, "");                           \
+				__atomic_store_n(&tacho_key_, key_id_, __ATOMIC_RELEASE); \
+			}                                                                 \
+			tacho_arg_int_id(key_id_, (value_));                              \
+		}                                                                         \
 	} while (0)
-#define TACHO_FLOPS(flops_)                                                                        \
-	do {                                                                                       \
-		if (tacho_on())                                                                    \
-			tacho_flops(flops_);                                                       \
+#define TACHO_FLOPS(flops_)                  \
+	do {                                 \
+		if (tacho_on())              \
+			tacho_flops(flops_); \
 	} while (0)
 
 #else /* TACHO_DISABLE */
 
-#define TACHO_BEGIN(name_)                          ((void)0)
-#define TACHO_BEGIN_CATEGORY(name_, category_)      ((void)0)
-#define TACHO_END()                                 ((void)0)
-#define TACHO_SCOPE(name_)                          enum { TACHO_JOIN_(tacho_no_scope_, __LINE__) }
-#define TACHO_SCOPE_CATEGORY(name_, category_)      TACHO_SCOPE(name_)
-#define TACHO_STEP(number_)                         ((void)0)
-#define TACHO_PHASE(name_)                          ((void)0)
-#define TACHO_MARK(name_)                           ((void)0)
-#define TACHO_COUNTER_INT(name_, unit_, value_)     ((void)0)
-#define TACHO_COUNTER_DOUBLE(name_, unit_, value_)  ((void)0)
-#define TACHO_ARG_INT(key_, value_)                 ((void)0)
-#define TACHO_FLOPS(flops_)                         ((void)0)
+#define TACHO_BEGIN(name_)                         ((void)0)
+#define TACHO_BEGIN_CATEGORY(name_, category_)     ((void)0)
+#define TACHO_END()                                ((void)0)
+#define TACHO_SCOPE(name_)                         enum { TACHO_JOIN_(tacho_no_scope_, __LINE__) }
+#define TACHO_SCOPE_CATEGORY(name_, category_)     TACHO_SCOPE(name_)
+#define TACHO_STEP(number_)                        ((void)0)
+#define TACHO_PHASE(name_)                         ((void)0)
+#define TACHO_MARK(name_)                          ((void)0)
+#define TACHO_COUNTER_INT(name_, unit_, value_)    ((void)0)
+#define TACHO_COUNTER_DOUBLE(name_, unit_, value_) ((void)0)
+#define TACHO_ARG_INT(key_, value_)                ((void)0)
+#define TACHO_FLOPS(flops_)                        ((void)0)
 
 #endif
 

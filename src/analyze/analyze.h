@@ -79,7 +79,8 @@ struct analyze_spans {
 	bool steps_cut; /* more than a million steps or phases: only the first are listed */
 };
 
-/* The filter leaves steps and phases alone: they are the frame in which the rest is seen. */
+/* The filter leaves steps and phases alone: they are the frame in which the rest is seen. Points in
+ * time (SPANS_INSTANT) are not spans and are not counted. */
 int analyze_spans(const struct trace *trace, const struct analyze_options *options,
 	struct analyze_spans *ret_result, struct error *err) MUST_USE;
 void analyze_spans_release(struct analyze_spans *result);

@@ -64,6 +64,8 @@ static void sweep(struct device_sweep *device, uint64_t until)
 static int add_spans(struct device_sweep *device, const struct span_batch *spans,
 	const struct window_ns *window, const uint8_t *flags)
 {
+	if (spans->layout == SPANS_INSTANT)
+		return STATUS_OK;
 	if (array_grow((void **)&device->items, &device->capacity, device->count + spans->count,
 		    sizeof *device->items) != STATUS_OK)
 		return STATUS_NOMEM;

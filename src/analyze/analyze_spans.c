@@ -63,7 +63,7 @@ static bool clip_row(struct spans_worker *worker, const struct span_batch *spans
 	hit = window_clip(worker->window, &ret_span->start_ns, &ret_span->duration_ns);
 	if (!hit)
 		ret_span->duration_ns = 0;
-	if (spans->layout == SPANS_EXPLICIT) {
+	if (spans->layout != SPANS_NESTED) {
 		ret_span->self_ns = ret_span->duration_ns;
 		return hit;
 	}
@@ -205,6 +205,9 @@ static int read_block(struct spans_worker *worker, size_t block)
 		worker->damaged++;
 		return STATUS_OK;
 	}
+	/* Points in time are not spans. */
+	if (worker->cursor.spans.layout == SPANS_INSTANT)
+		return STATUS_OK;
 	if (worker->window->all && !options->filter)
 		status = add_all(worker, &worker->cursor.spans, known->track);
 	else

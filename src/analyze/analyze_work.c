@@ -76,7 +76,7 @@ int work_init(struct work *work, const struct trace *trace, const struct analyze
 	memset(work, 0, sizeof *work);
 	work->trace = trace;
 	work->options = options;
-	work->order = malloc((trace->block_count + 1) * sizeof *work->order);
+	work->order = calloc(trace->block_count + 1, sizeof *work->order);
 	work->pieces = malloc((trace->block_count + 1) * sizeof *work->pieces);
 	if (!work->order || !work->pieces) {
 		work_release(work);

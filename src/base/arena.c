@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARENA_FIRST_CHUNK (16u << 10)
+#define ARENA_FIRST_CHUNK   (16u << 10)
 #define ARENA_LARGEST_CHUNK (4u << 20)
 
 struct arena_chunk {
@@ -41,7 +41,8 @@ static int arena_add_chunk(struct arena *arena, size_t need)
 		bytes = ARENA_LARGEST_CHUNK;
 	if (bytes < need)
 		bytes = need;
-	if (arena->used_bytes > arena->limit_bytes || bytes > arena->limit_bytes - arena->used_bytes) {
+	if (arena->used_bytes > arena->limit_bytes ||
+		bytes > arena->limit_bytes - arena->used_bytes) {
 		bytes = need;
 		if (arena->used_bytes > arena->limit_bytes ||
 			bytes > arena->limit_bytes - arena->used_bytes)

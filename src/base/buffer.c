@@ -32,7 +32,8 @@ uint8_t *buffer_extend(struct buffer *buffer, size_t bytes)
 
 	/* At least one byte, so that no room at all is still not NULL. */
 	if (buffer->failed || bytes >= SIZE_MAX - buffer->length ||
-		array_grow((void **)&buffer->data, &buffer->capacity, buffer->length + bytes + 1, 1)) {
+		array_grow(
+			(void **)&buffer->data, &buffer->capacity, buffer->length + bytes + 1, 1)) {
 		buffer->failed = true;
 		return NULL;
 	}

@@ -15,7 +15,10 @@ struct error {
 	char message[256];
 };
 
-#define ERROR_INIT { .offset = ERROR_NO_OFFSET }
+#define ERROR_INIT                        \
+	{                                 \
+		.offset = ERROR_NO_OFFSET \
+	}
 
 /* Sets status and message and returns the status, so that `return error_set(...)` is one line.
  * `err` may be NULL: then only the status is returned. */

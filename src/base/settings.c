@@ -13,7 +13,7 @@
 #define FILE_BYTES_MAX (64u << 10)
 
 static const struct setting table[SETTING_COUNT] = {
-#define XX(id, key, type, fallback, help)                                                          \
+#define XX(id, key, type, fallback, help) \
 	[SETTING_##id] = { key, SETTING_TYPE_##type, fallback, help },
 	SETTINGS_MAP(XX)
 #undef XX
@@ -44,8 +44,7 @@ const char *setting_source_name(enum setting_source source)
 }
 
 /* Bounds that hold whatever the source. */
-static int check_bounds(
-	enum setting_key key, uint64_t number, double real, struct error *err)
+static int check_bounds(enum setting_key key, uint64_t number, double real, struct error *err)
 {
 	switch (key) {
 	case SETTING_COUNTERS_RATE:
@@ -178,8 +177,9 @@ int settings_load_environment(struct settings *settings, char *const *environmen
 		if (length - 6 >= sizeof key)
 			length = 6 + sizeof key - 1;
 		for (size_t i = 6; i < length; i++)
-			key[i - 6] = (char)(variable[i] >= 'A' && variable[i] <= 'Z' ? variable[i] + 32
-										     : variable[i]);
+			key[i - 6] =
+				(char)(variable[i] >= 'A' && variable[i] <= 'Z' ? variable[i] + 32
+										: variable[i]);
 		key[length - 6] = 0;
 		if (settings_set(settings, key, equals + 1, SETTING_FROM_ENVIRONMENT, &err) ==
 			STATUS_OK)
@@ -199,8 +199,8 @@ static char *trim(char *text)
 	while (*text == ' ' || *text == '\t')
 		text++;
 	length = strlen(text);
-	while (length && (text[length - 1] == ' ' || text[length - 1] == '\t' ||
-				 text[length - 1] == '\r'))
+	while (length &&
+		(text[length - 1] == ' ' || text[length - 1] == '\t' || text[length - 1] == '\r'))
 		text[--length] = 0;
 	return text;
 }

@@ -12,39 +12,42 @@
 /* key, type, fallback, help */
 #define SETTINGS_MAP(XX)                                                                           \
 	XX(COLLECTOR, "collector", STRING, "",                                                     \
-		"path of the tacho program that a self-recording process starts as its collector")  \
-	XX(COUNTERS, "counters", BOOL, "on", "sample counters of the machine and the processes")    \
-	XX(COUNTERS_RATE, "counters_rate", DOUBLE, "10", "counter samples per second, at most 1000") \
+		"path of the tacho program that a self-recording process starts as its collector") \
+	XX(COUNTERS, "counters", BOOL, "on", "sample counters of the machine and the processes")   \
+	XX(COUNTERS_RATE, "counters_rate", DOUBLE, "10",                                           \
+		"counter samples per second, at most 1000")                                        \
 	XX(DUMP_ON_OUTLIER, "dump_on_outlier", BOOL, "on",                                         \
-		"flight recorder: write a dump when a step takes far longer than its neighbours")   \
+		"flight recorder: write a dump when a step takes far longer than its neighbours")  \
 	XX(DURATION, "duration", DURATION, "0",                                                    \
-		"end the recording, not the program, after this time; 0: never")                    \
+		"end the recording, not the program, after this time; 0: never")                   \
 	XX(ENABLED, "enabled", BOOL, "off",                                                        \
-		"record from the start a program that runs without `tacho record`")                 \
-	XX(FOLLOW, "follow", BOOL, "on", "record child processes too")                              \
-	XX(LAST, "last", DURATION, "0", "flight recorder: keep only this much time; 0: keep all")    \
-	XX(LAST_BYTES, "last_bytes", BYTES, "64MiB", "flight recorder: keep at most this many bytes") \
+		"record from the start a program that runs without `tacho record`")                \
+	XX(FOLLOW, "follow", BOOL, "on", "record child processes too")                             \
+	XX(LAST, "last", DURATION, "0", "flight recorder: keep only this much time; 0: keep all")  \
+	XX(LAST_BYTES, "last_bytes", BYTES, "64MiB",                                               \
+		"flight recorder: keep at most this many bytes")                                   \
 	XX(MAX_SIZE, "max_size", BYTES, "0",                                                       \
-		"largest trace file; what comes after is counted and not written; 0: no limit")     \
-	XX(NAMES_SIZE, "names_size", BYTES, "64MiB", "shared memory for names, at most 1GiB")        \
+		"largest trace file; what comes after is counted and not written; 0: no limit")    \
+	XX(NAMES_SIZE, "names_size", BYTES, "64MiB", "shared memory for names, at most 1GiB")      \
 	XX(OUTPUT, "output", STRING, "",                                                           \
-		"trace file; {pid}, {rank}, {host}, {time} and {name} are replaced")                \
+		"trace file; {pid}, {rank}, {host}, {time} and {name} are replaced")               \
 	XX(POOL_SIZE, "pool_size", BYTES, "32MiB",                                                 \
-		"shared memory for events of one process, taken as needed, at most 256MiB")         \
-	XX(RECORD_SHAPES, "record_shapes", BOOL, "on", "record the shapes and dtypes of operations") \
+		"shared memory for events of one process, taken as needed, at most 256MiB")        \
+	XX(RECORD_SHAPES, "record_shapes", BOOL, "on",                                             \
+		"record the shapes and dtypes of operations")                                      \
 	XX(SCHEDULE, "schedule", STRING, "",                                                       \
-		"record by steps: wait,warmup,active,repeat (repeat 0: for ever)")                  \
+		"record by steps: wait,warmup,active,repeat (repeat 0: for ever)")                 \
 	XX(SESSION_DIR, "session_dir", STRING, "",                                                 \
-		"folder for the shared memory instead of /dev/shm or the temporary folder")         \
+		"folder for the shared memory instead of /dev/shm or the temporary folder")        \
 	XX(STORE_COMMAND, "store_command", BOOL, "off",                                            \
-		"store the whole command line in the trace; it may hold secrets")                   \
+		"store the whole command line in the trace; it may hold secrets")                  \
 	XX(WITH_FLOPS, "with_flops", BOOL, "on", "record the FLOPs that the program states")
 
 enum setting_key {
 #define XX(id, key, type, fallback, help) SETTING_##id,
 	SETTINGS_MAP(XX)
 #undef XX
-	SETTING_COUNT
+		SETTING_COUNT
 };
 
 enum setting_type {

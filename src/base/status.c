@@ -5,8 +5,8 @@
 const char *status_text(int status)
 {
 	switch (status) {
-#define XX(name, code, text)                                                                       \
-	case STATUS_##name:                                                                        \
+#define XX(name, code, text) \
+	case STATUS_##name:  \
 		return text;
 		STATUS_MAP(XX)
 #undef XX

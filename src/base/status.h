@@ -2,17 +2,17 @@
 /* The outcomes a function can report. One list; the enum, the names and the texts come from it. */
 #pragma once
 
-#define STATUS_MAP(XX)                                                                             \
-	XX(OK, 0, "done")                                                                          \
-	XX(NOMEM, -1, "out of memory")                                                             \
-	XX(LIMIT, -2, "a limit was reached")                                                       \
-	XX(IO, -3, "input or output failed")                                                       \
-	XX(FORMAT, -4, "the bytes are not what they should be")                                    \
-	XX(VERSION, -5, "made by another version")                                                 \
-	XX(USAGE, -6, "wrong use")                                                                 \
-	XX(NOTFOUND, -7, "not found")                                                              \
-	XX(DENIED, -8, "not allowed")                                                              \
-	XX(BUSY, -9, "in use")                                                                     \
+#define STATUS_MAP(XX)                                          \
+	XX(OK, 0, "done")                                       \
+	XX(NOMEM, -1, "out of memory")                          \
+	XX(LIMIT, -2, "a limit was reached")                    \
+	XX(IO, -3, "input or output failed")                    \
+	XX(FORMAT, -4, "the bytes are not what they should be") \
+	XX(VERSION, -5, "made by another version")              \
+	XX(USAGE, -6, "wrong use")                              \
+	XX(NOTFOUND, -7, "not found")                           \
+	XX(DENIED, -8, "not allowed")                           \
+	XX(BUSY, -9, "in use")                                  \
 	XX(UNSUPPORTED, -10, "not supported here")
 
 enum status {

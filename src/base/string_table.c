@@ -116,8 +116,7 @@ int string_table_append(struct string_table *table, const char *text, size_t len
 	return append_hashed(table, text, length, hash_text(text, length));
 }
 
-int string_table_add(
-	struct string_table *table, const char *text, size_t length, uint32_t *ret_id)
+int string_table_add(struct string_table *table, const char *text, size_t length, uint32_t *ret_id)
 {
 	uint32_t hash = hash_text(text, length);
 	uint32_t slot = find_slot(table, text, length, hash);

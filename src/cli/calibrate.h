@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What an event costs on this machine: measured through the real library with a real collector, kept
- * in the user's cache for this CPU, kernel and version. */
+/* What an event costs on this machine: measured through the real library with a real collector,
+ * kept in the user's cache for this CPU, kernel and version. */
 #pragma once
 
 #include "base/error.h"

@@ -25,6 +25,8 @@ static void run_program(struct child *child, char **argv, const char *session, i
 	/* Without a go the parent could not set up: end without a trace. */
 	if (read(go, &byte, 1) != 1)
 		_exit(CHILD_STATUS_OWN);
+	sigaction(SIGCHLD, &child->old_chld, NULL);
+	sigaction(SIGXFSZ, &child->old_xfsz, NULL);
 	sigprocmask(SIG_SETMASK, &child->old_mask, NULL);
 	setenv("TACHO_SESSION", session, 1);
 	execvp(argv[0], argv);
@@ -35,10 +37,15 @@ static void run_program(struct child *child, char **argv, const char *session, i
 
 int child_prepare(struct child *child, char **argv, const char *session, struct error *err)
 {
+	struct sigaction normal = { .sa_handler = SIG_DFL }, ignore = { .sa_handler = SIG_IGN };
 	int go[2] = { -1, -1 }, report[2] = { -1, -1 };
 	sigset_t mask;
 
 	memset(child, 0, sizeof *child);
+	/* Ignored by whoever started us, the program's end would never be seen; and a file that
+	 * grows beyond the limit is to be an error, not our death. */
+	sigaction(SIGCHLD, &normal, &child->old_chld);
+	sigaction(SIGXFSZ, &ignore, &child->old_xfsz);
 	sigemptyset(&mask);
 	for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
 		sigaddset(&mask, watched[i]);

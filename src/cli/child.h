@@ -18,13 +18,15 @@ struct child {
 	int error_fd; /* read end: errno of a failed exec */
 	int signal_fd;
 	sigset_t old_mask;
+	struct sigaction old_chld, old_xfsz;
 	bool ended;
 	int wait_status;
 	bool dump_asked; /* SIGUSR2 came */
 };
 
 /* Forks; the child waits for child_go(), then runs argv with TACHO_SESSION set to `session`. */
-int child_prepare(struct child *child, char **argv, const char *session, struct error *err) MUST_USE;
+int child_prepare(
+	struct child *child, char **argv, const char *session, struct error *err) MUST_USE;
 /* Lets the child run the program; on failure to start it the status is in `ret_status`. */
 int child_go(struct child *child, int *ret_status, struct error *err) MUST_USE;
 /* Ends a child that was never let go. */

@@ -108,6 +108,7 @@ static int run_collect(struct cli *cli, int argc, char **argv)
 	struct collector *collector = NULL;
 	struct error err = ERROR_INIT;
 	struct sigaction action = { .sa_handler = on_signal };
+	sigset_t none;
 	char name[64];
 	int count, status = options_parse(cli, collect_specs, &options, argc, argv, false, &count);
 
@@ -121,6 +122,10 @@ static int run_collect(struct cli *cli, int argc, char **argv)
 	sigaction(SIGUSR2, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	/* Whoever started us blocked them all, since its handlers are not ours. */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	program_name((pid_t)options.pid, name, sizeof name);
 	if (collector_new(&settings, &collector, &err) != STATUS_OK ||
 		collector_start(collector, (pid_t)options.pid, name, NULL, &err) != STATUS_OK) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* tacho export: a trace in another format. */
 #include "base/progress.h"
-#include "cli/cli.h"
+#include "cli/cli_window.h"
 #include "export/export.h"
 
 #include <inttypes.h>
@@ -59,6 +59,11 @@ static int export_trace(struct cli *cli, const struct exporter *exporter,
 
 	if (trace_open(path, &trace, &err) != STATUS_OK)
 		return cli_fail_error(cli, &err);
+	status = cli_check_window(cli, trace, &wanted.window);
+	if (status != EXIT_FINE) {
+		trace_close(trace);
+		return status;
+	}
 	progress_init(&progress, cli->progress ? STDERR_FILENO : -1, "writing");
 	status = exporter->run(trace, &wanted, &result, &err);
 	progress_end(&progress);
@@ -95,8 +100,6 @@ static int run_export(struct cli *cli, int argc, char **argv)
 			exporter->name);
 	if (options.table && strcmp(exporter->name, "csv") != 0)
 		return cli_fail(cli, "--table is for csv; %s holds all tables", exporter->name);
-	if (options.until_ns && options.until_ns <= options.from_ns)
-		return cli_fail(cli, "--until must be later than --from");
 	return export_trace(cli, exporter, &options, argv[0]);
 }
 

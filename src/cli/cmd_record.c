@@ -11,6 +11,7 @@
 #include "collect/collector.h"
 #include "collect/session_dir.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -221,8 +222,9 @@ static int record_program(
 	if (child_go(&child, &status, &err) != STATUS_OK) {
 		error_prefix(&err, "%s: ", argv[0]);
 		cli_fail_error(cli, &err);
-		/* A trace of nothing is litter. */
-		unlink(collector_output(collector));
+		/* A trace of nothing is litter; a flight recorder has not made one yet. */
+		if (!settings_number(settings, SETTING_LAST))
+			unlink(collector_output(collector));
 		goto out;
 	}
 	watch(cli, &child, collector, verbose);
@@ -233,6 +235,18 @@ out:
 	collector_free(collector);
 	free(command);
 	return status;
+}
+
+/* Where the standard descriptors are closed, a file of ours would get their number, and what we
+ * print would go into it. The program still finds them closed. */
+static void fill_standard_descriptors(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	while (fd >= 0 && fd <= STDERR_FILENO)
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
 }
 
 static int run_record(struct cli *cli, int argc, char **argv)
@@ -252,6 +266,7 @@ static int run_record(struct cli *cli, int argc, char **argv)
 	if (count == 0)
 		return cli_fail(cli, "record needs a program: tacho record [options] -- PROGRAM");
 	argv[count] = NULL;
+	fill_standard_descriptors();
 	return record_program(cli, &settings, argv, options.verbose || isatty(STDERR_FILENO));
 }
 

@@ -2,6 +2,7 @@
 /* tacho report: where the time of a trace went. */
 #include "base/progress.h"
 #include "cli/cli_output.h"
+#include "cli/cli_window.h"
 #include "report/report.h"
 
 #include <string.h>
@@ -56,8 +57,6 @@ static void choose(const struct cli *cli, const struct cmd_report_options *from,
 		options.top = json ? REPORT_TOP_ALL : TOP_DEFAULT;
 	else if (from->top == 0)
 		options.top = REPORT_TOP_ALL;
-	/* A script that asks for nothing in particular gets all there is. */
-	options.with_tree = json && !from->by;
 	*ret_options = options;
 }
 
@@ -90,6 +89,11 @@ static int report_trace(struct cli *cli, const struct cmd_report_options *option
 	if (trace_open(path, &trace, &err) != STATUS_OK)
 		return cli_fail_error(cli, &err);
 	choose(cli, options, json, &wanted);
+	status = cli_check_window(cli, trace, &wanted.analyze.window);
+	if (status != EXIT_FINE) {
+		trace_close(trace);
+		return status;
+	}
 	progress_init(&progress, cli->progress ? STDERR_FILENO : -1, "reading");
 	wanted.analyze.progress = progress_report;
 	wanted.analyze.progress_context = &progress;
@@ -115,8 +119,6 @@ static int run_report(struct cli *cli, int argc, char **argv)
 	if (options.json && options.format && strcmp(options.format, "json") != 0)
 		return cli_fail(
 			cli, "--json and --format %s contradict each other", options.format);
-	if (options.until_ns && options.until_ns <= options.from_ns)
-		return cli_fail(cli, "--until must be later than --from");
 	return report_trace(cli, &options, argv[0]);
 }
 

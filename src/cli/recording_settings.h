@@ -5,8 +5,8 @@
 #include "base/settings.h"
 #include "cli/cli.h"
 
-/* Defaults, then tacho.conf (or TACHO_CONFIG), then TACHO_* variables. The first mistake is printed;
- * returns 0 or EXIT_USAGE. Command-line values are set afterwards by the caller. */
+/* Defaults, then tacho.conf (or TACHO_CONFIG), then TACHO_* variables. The first mistake is
+ * printed; returns 0 or EXIT_USAGE. Command-line values are set afterwards by the caller. */
 int recording_settings_load(const struct cli *cli, struct settings *settings);
 /* Sets one from the command line; NULL values are passed over. */
 int recording_settings_set(

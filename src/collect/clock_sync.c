@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define FIRST_INTERVAL_NS 2000000u    /* long enough for a rate that is good to some 30 ppm */
+#define FIRST_INTERVAL_NS 2000000u /* long enough for a rate that is good to some 30 ppm */
 #define LONG_INTERVAL_NS  500000000u
 
 static struct clock_segment *newest(struct clock_sync *sync)
@@ -16,7 +16,8 @@ static void push(struct clock_sync *sync, uint64_t ticks, uint64_t ns, double ns
 {
 	sync->count++;
 	*newest(sync) = (struct clock_segment){
-		.ticks = ticks, .ns = ns, .scale = (uint64_t)(ns_per_tick * 4294967296.0 + 0.5) };
+		.ticks = ticks, .ns = ns, .scale = (uint64_t)(ns_per_tick * 4294967296.0 + 0.5)
+	};
 }
 
 void clock_sync_init(struct clock_sync *sync, enum clock_kind kind)
@@ -56,8 +57,7 @@ void clock_sync_update(struct clock_sync *sync, uint64_t now_mono_ns)
 	elapsed = now_mono_ns - sync->first.mono_ns;
 	interval = elapsed < LONG_INTERVAL_NS ? (double)elapsed : LONG_INTERVAL_NS;
 	sync->next_ns = now_mono_ns + (uint64_t)interval;
-	clock_take_anchor(
-		sync->kind, (double)newest(sync)->scale / 4294967296.0, &anchor);
+	clock_take_anchor(sync->kind, (double)newest(sync)->scale / 4294967296.0, &anchor);
 	if (anchor.ticks <= newest(sync)->ticks)
 		return;
 	line_ns = clock_sync_ns(sync, anchor.ticks);
@@ -83,9 +83,10 @@ uint64_t clock_sync_ns_slow(const struct clock_sync *sync, uint64_t ticks)
 	for (uint32_t i = 1; i <= kept; i++) {
 		segment = &sync->segments[(sync->count - i) % CLOCK_SEGMENTS];
 		if (ticks >= segment->ticks)
-			return segment->ns + (uint64_t)(((unsigned __int128)(ticks - segment->ticks) *
-								segment->scale) >>
-							32);
+			return segment->ns +
+			       (uint64_t)(((unsigned __int128)(ticks - segment->ticks) *
+						  segment->scale) >>
+					  32);
 	}
 	before = (uint64_t)(((unsigned __int128)(segment->ticks - ticks) * segment->scale) >> 32);
 	return before < segment->ns ? segment->ns - before : 0;

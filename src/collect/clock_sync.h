@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* From ticks to nanoseconds of the trace. Anchors against CLOCK_MONOTONIC are taken again and again;
- * between them the conversion is a straight line, each line starting where the last one ended, so
- * time never jumps and an event converted once would convert to the same again. */
+/* From ticks to nanoseconds of the trace. Anchors against CLOCK_MONOTONIC are taken again and
+ * again; between them the conversion is a straight line, each line starting where the last one
+ * ended, so time never jumps and an event converted once would convert to the same again. */
 #pragma once
 
 #include "base/clock.h"
@@ -19,7 +19,8 @@ struct clock_sync {
 	struct clock_segment segments[CLOCK_SEGMENTS]; /* ring */
 	uint32_t count;
 	uint64_t next_ns;  /* CLOCK_MONOTONIC time of the next anchor */
-	uint64_t worst_ns; /* largest distance between line and anchor seen, plus the anchor's error */
+	uint64_t worst_ns; /* largest distance between line and anchor seen, plus the anchor's error
+			    */
 	uint32_t anchors;
 };
 

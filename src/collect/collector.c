@@ -21,7 +21,7 @@
 #define WAIT_SHORT_NS        1000000u
 #define WAIT_LONG_NS         20000000u
 #define BUSY_BYTES           (64u << 10) /* drained at once: poll faster */
-#define LOW_ROOM             0.25
+#define LOW_ROOM             0.5
 #define OUTLIER_DUMPS_MAX    10u
 #define FINAL_DRAIN_NS       UINT64_C(2000000000)
 
@@ -30,17 +30,21 @@ static void fill_session(struct collector *collector)
 	struct shm_session *session = collector->dir.session;
 	const struct settings *settings = &collector->settings;
 	uint32_t parts[4];
+	struct stat namespace;
 	struct error err = ERROR_INIT;
 
 	session->version = SHM_VERSION;
 	session->clock_kind = collector->recording.clock.kind;
 	session->collector_pid = getpid();
+	session->pid_namespace =
+		stat("/proc/self/ns/pid", &namespace) == 0 ? (uint64_t) namespace.st_ino : 0;
 	session->pool_bytes = settings_number(settings, SETTING_POOL_SIZE);
 	session->names_bytes = settings_number(settings, SETTING_NAMES_SIZE);
 	(void)!getrandom(&session->session_id, sizeof session->session_id, GRND_NONBLOCK);
-	session->flags = (settings_number(settings, SETTING_FOLLOW) ? SHM_FOLLOW : 0) |
-			 (settings_number(settings, SETTING_RECORD_SHAPES) ? SHM_RECORD_SHAPES : 0) |
-			 (settings_number(settings, SETTING_WITH_FLOPS) ? SHM_WITH_FLOPS : 0);
+	session->flags =
+		(settings_number(settings, SETTING_FOLLOW) ? SHM_FOLLOW : 0) |
+		(settings_number(settings, SETTING_RECORD_SHAPES) ? SHM_RECORD_SHAPES : 0) |
+		(settings_number(settings, SETTING_WITH_FLOPS) ? SHM_WITH_FLOPS : 0);
 	if (settings_text(settings, SETTING_SCHEDULE)[0] &&
 		settings_parse_schedule(settings_text(settings, SETTING_SCHEDULE), parts, &err) ==
 			STATUS_OK) {
@@ -227,12 +231,37 @@ static void dump_outlier(struct collector *collector, uint64_t now)
 			err.message);
 }
 
-static bool room_is_low(const struct collector *collector)
+/* The least room that a process has for threads and events. */
+static double least_room(const struct collector *collector)
 {
-	for (size_t i = 0; i < collector->process_count; i++)
-		if (process_reader_room(collector->processes[i].reader) < LOW_ROOM)
-			return true;
-	return false;
+	double least = 1;
+
+	for (size_t i = 0; i < collector->process_count; i++) {
+		double room = process_reader_room(collector->processes[i].reader);
+
+		least = room < least ? room : least;
+	}
+	return least;
+}
+
+/* Threads that are gone still hold buffers, so where those are scarce they are looked for at once;
+ * but to look is dear, so where none are found it is done less and less often. */
+static void reap(struct collector *collector, uint64_t now)
+{
+	double room = least_room(collector);
+	bool low = room < LOW_ROOM;
+
+	if (now < collector->next_reap_ns && !(low && now >= collector->next_low_reap_ns))
+		return;
+	collector_reap(collector);
+	collector->next_reap_ns = now + REAP_PERIOD_NS;
+	if (!low || least_room(collector) > room)
+		collector->low_reap_wait_ns = WAIT_SHORT_NS;
+	else if (collector->low_reap_wait_ns < REAP_PERIOD_NS)
+		collector->low_reap_wait_ns *= 2;
+	collector->next_low_reap_ns = now + collector->low_reap_wait_ns;
+	if (collector->control_fd >= 0)
+		control_serve(collector->control_fd, serve_dump, collector);
 }
 
 static uint64_t collector_dropped(const struct collector *collector)
@@ -268,12 +297,7 @@ static void describe_once(struct collector *collector)
 static void do_due(struct collector *collector, uint64_t now)
 {
 	describe_once(collector);
-	if (now >= collector->next_reap_ns || room_is_low(collector)) {
-		collector_reap(collector);
-		collector->next_reap_ns = now + REAP_PERIOD_NS;
-		if (collector->control_fd >= 0)
-			control_serve(collector->control_fd, serve_dump, collector);
-	}
+	reap(collector, now);
 	collector_machine_tick(collector, now);
 	if (now >= collector->next_flush_ns) {
 		uint64_t trace_now = collector_now(collector), age = collector->flush_age_ns;
@@ -296,8 +320,7 @@ uint64_t collector_tick(struct collector *collector)
 
 	if (!collector->started || collector->over || collector->stopped)
 		return WAIT_LONG_NS;
-	atomic_store_explicit(
-		&collector->dir.session->heartbeat_ns, now, memory_order_relaxed);
+	atomic_store_explicit(&collector->dir.session->heartbeat_ns, now, memory_order_relaxed);
 	clock_sync_update(&collector->recording.clock, now);
 	collector_find_pools(collector);
 	drained = collector_drain(collector);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The collector: takes events of all processes of a session out of shared memory, samples the
- * machine, writes the trace or keeps the past for a dump. One thread, driven by collector_tick(). */
+ * machine, writes the trace or keeps the past for a dump. One thread, driven by collector_tick().
+ */
 #pragma once
 
 #include "base/error.h"
@@ -54,8 +55,8 @@ struct collector_cost {
 	double program_cpu_s;      /* 0: not known; the wall time is used */
 };
 
-/* The program has ended, or the recording has: takes over what is left and closes what is open, as of
- * now. */
+/* The program has ended, or the recording has: takes over what is left and closes what is open, as
+ * of now. */
 void collector_stop(struct collector *collector);
 /* Stops, if that has not been done, and writes the end of the file. */
 int collector_finish(struct collector *collector, const struct collector_cost *cost,

@@ -41,8 +41,7 @@ void collector_describe(struct collector *collector)
 	if (collector->command)
 		store_metadata(store, "command", collector->command);
 	store_metadata(store, "mode", store->flight ? "flight recorder" : "full");
-	store_metadata(
-		store, "clock.kind", clock_kind_name(collector->recording.clock.kind));
+	store_metadata(store, "clock.kind", clock_kind_name(collector->recording.clock.kind));
 	snprintf(text, sizeof text, "%" PRIu64, store->header.start_unix_ns);
 	store_metadata(store, "start_unix_ns", text);
 	for (size_t i = 0; i < count; i++) {
@@ -126,7 +125,10 @@ void collector_settle(
 	enter(collector, recording->names_unknown, "names that could not be read", "shown as ?");
 	enter(collector, collector->names_lost, "new names without room",
 		"shown as ?; raise names_size");
-	enter(collector, collector->cut_strings, "argument values cut", "longer than 4000 bytes");
+	enter(collector, collector->cut_strings, "texts cut",
+		"argument values longer than 4000 bytes, or names longer than 1 MiB");
+	enter(collector, recording->toggles_lost, "switches of recording not seen",
+		"they came too fast: scopes open at them may end later than they should");
 	if (atomic_load(&session->refused))
 		enter(collector, atomic_load(&session->refused), "processes that could not record",
 			session->note);

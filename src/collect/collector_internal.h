@@ -40,6 +40,7 @@ struct collector {
 	bool has_tree_track;
 	uint64_t counter_period_ns, next_counters_ns, counter_ns; /* counter_ns: of this tick */
 	/* time */
+	uint64_t next_low_reap_ns, low_reap_wait_ns;
 	uint64_t flush_age_ns, next_reap_ns, next_flush_ns, next_checkpoint_ns, end_ns, wait_ns;
 	int control_fd;
 	/* flight recorder */

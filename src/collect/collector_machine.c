@@ -13,8 +13,8 @@ void collector_machine_start(struct collector *collector)
 	if (!settings_number(&collector->settings, SETTING_COUNTERS))
 		return;
 	if (machine_sampler_new(collector->root, &collector->sampler, &err) != STATUS_OK) {
-		ledger_add(&collector->recording.store.ledger, 1, "no machine counters", "collector",
-			err.message);
+		ledger_add(&collector->recording.store.ledger, 1, "no machine counters",
+			"collector", err.message);
 		return;
 	}
 	collector->counter_period_ns = (uint64_t)(1e9 / rate);
@@ -68,8 +68,8 @@ static uint32_t counter_track(struct collector *collector, const struct machine_
 		return (uint32_t)found;
 	if (trace_dict_string(dict, sample->name, strlen(sample->name), &name) == STATUS_OK &&
 		trace_dict_string(dict, sample->unit, strlen(sample->unit), &unit) == STATUS_OK &&
-		trace_dict_track(dict, process_track(collector, sample->pid), TRACK_COUNTER, 0, name,
-			unit, &track) == STATUS_OK)
+		trace_dict_track(dict, process_track(collector, sample->pid), TRACK_COUNTER, 0,
+			name, unit, &track) == STATUS_OK)
 		(void)!id_map_put(&collector->counter_tracks, key, track);
 	return track;
 }

@@ -7,13 +7,18 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define SPARE_DESCRIPTORS 8
+#define NAMES_IDLE_NS     UINT64_C(1000000000)
 
 uint64_t collector_now(const struct collector *collector)
 {
@@ -51,25 +56,77 @@ static void ignore(struct collector *collector, const char *name, const struct e
 {
 	if (array_grow((void **)&collector->ignored, &collector->ignored_capacity,
 		    collector->ignored_count + 1, sizeof *collector->ignored) == STATUS_OK)
-		snprintf(collector->ignored[collector->ignored_count++],
-			sizeof *collector->ignored, "%s", name);
-	ledger_add(&collector->recording.store.ledger, 1, "process not recorded", name, err->message);
+		snprintf(collector->ignored[collector->ignored_count++], sizeof *collector->ignored,
+			"%s", name);
+	ledger_add(
+		&collector->recording.store.ledger, 1, "process not recorded", name, err->message);
 }
 
-/* Names serial of a pool that is mapped only for a moment. */
-static bool pool_serial(const char *path, uint32_t *ret_serial, bool *ret_ready)
+/* The first page of a pool that is being made or is ready. */
+static bool read_head(const char *path, struct shm_pool *ret_head)
 {
-	struct shm_pool head;
-	FILE *file = fopen(path, "re");
-	bool done = file && fread(&head, sizeof head, 1, file) == 1;
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool done = fd >= 0 && read(fd, ret_head, sizeof *ret_head) == (ssize_t)sizeof *ret_head;
 
-	if (file)
-		fclose(file);
-	if (done) {
-		*ret_serial = head.names_serial;
-		*ret_ready = atomic_load(&head.ready) != 0;
-	}
+	if (fd >= 0)
+		close(fd);
 	return done;
+}
+
+/* A descriptor that tells of the process's end; none when they are scarce. */
+static int open_pid(pid_t pid)
+{
+	struct rlimit limit;
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+		(rlim_t)fd + SPARE_DESCRIPTORS < limit.rlim_cur)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Sums up a process that ends and lets go of its memory. */
+static void close_process(struct collector *collector, size_t index, uint64_t end_ns)
+{
+	struct followed process = collector->processes[index];
+
+	process_reader_reap(process.reader, true, end_ns);
+	collector->dropped += process.reader->dropped;
+	collector->names_lost += atomic_load(&process.reader->pool->names_lost);
+	collector->cut_strings += atomic_load(&process.reader->pool->cut_strings);
+	unlink(process.reader->path);
+	if (--process.reader->names->users == 0)
+		process.reader->names->idle_ns = clock_mono_ns();
+	process_reader_free(process.reader);
+	if (process.pid_fd >= 0)
+		close(process.pid_fd);
+	collector->processes[index] = collector->processes[--collector->process_count];
+}
+
+/* When a process has called exec, what it was before has ended; the two may be found in any order.
+ */
+static void close_replaced(struct collector *collector, const struct process_reader *found)
+{
+	const struct shm_pool *pool = found->pool, *newest = pool;
+	const pid_t pid = found->pid;
+
+	for (size_t i = 0; i < collector->process_count; i++) {
+		const struct process_reader *reader = collector->processes[i].reader;
+
+		if (reader->pid == pid && reader->pool->pid_namespace == pool->pid_namespace &&
+			reader->pool->start_ticks > newest->start_ticks)
+			newest = reader->pool;
+	}
+	for (size_t i = 0; i < collector->process_count;) {
+		const struct process_reader *reader = collector->processes[i].reader;
+
+		if (reader->pid == pid && reader->pool->pid_namespace == newest->pid_namespace &&
+			reader->pool->image != newest->image)
+			close_process(collector, i, collector_now(collector));
+		else
+			i++;
+	}
 }
 
 static void open_pool(struct collector *collector, const char *path, const char *name, pid_t pid)
@@ -77,12 +134,17 @@ static void open_pool(struct collector *collector, const char *path, const char 
 	struct error err = ERROR_INIT;
 	struct process_reader *reader;
 	struct names_reader *names;
-	uint32_t serial;
-	bool ready;
+	struct shm_pool head;
 
-	if (!pool_serial(path, &serial, &ready) || !ready)
+	if (!read_head(path, &head) || !atomic_load(&head.ready))
 		return; /* its maker bumps pool_serial again when it is ready */
-	names = find_names(collector, serial);
+	if (head.magic != SHM_MAGIC_POOL || head.version != SHM_VERSION) {
+		error_set(&err, STATUS_VERSION,
+			"its libtacho is of another version; use the one beside this tacho");
+		ignore(collector, name, &err);
+		return;
+	}
+	names = find_names(collector, head.names_serial);
 	if (!names) {
 		error_set(&err, STATUS_IO, "its names cannot be read");
 		ignore(collector, name, &err);
@@ -91,14 +153,17 @@ static void open_pool(struct collector *collector, const char *path, const char 
 	if (array_grow((void **)&collector->processes, &collector->process_capacity,
 		    collector->process_count + 1, sizeof *collector->processes) != STATUS_OK)
 		return;
-	if (process_reader_open(&collector->recording, names, path, pid, &reader, &err) != STATUS_OK) {
+	if (process_reader_open(&collector->recording, names, path, pid, &reader, &err) !=
+		STATUS_OK) {
 		ignore(collector, name, &err);
 		return;
 	}
 	collector->processes[collector->process_count++] = (struct followed){ .reader = reader,
-		.pid_fd = reader->same_namespace ? (int)syscall(SYS_pidfd_open, pid, 0) : -1 };
+		.pid_fd = reader->same_namespace ? open_pid(pid) : -1 };
 	collector->processes_total++;
+	names->users++;
 	(void)!id_map_put(&collector->process_tracks, (uint64_t)pid, reader->track);
+	close_replaced(collector, reader);
 }
 
 void collector_find_pools(struct collector *collector)
@@ -110,8 +175,9 @@ void collector_find_pools(struct collector *collector)
 
 	if (serial == collector->pools_seen)
 		return;
-	collector->pools_seen = serial;
 	folder = opendir(collector->dir.path);
+	if (folder)
+		collector->pools_seen = serial;
 	while (folder && (entry = readdir(folder))) {
 		char path[SESSION_PATH_BYTES + 64];
 		int pid, length = 0;
@@ -149,20 +215,22 @@ static bool process_gone(const struct followed *process)
 	return kill(process->reader->pid, 0) != 0 && errno == ESRCH;
 }
 
-/* Sums up a process that ends and lets go of its memory. */
-static void close_process(struct collector *collector, size_t index, uint64_t end_ns)
+/* Names outlive their processes for a while: a forked child may be about to use them. */
+static void forget_names(struct collector *collector)
 {
-	struct followed process = collector->processes[index];
+	uint64_t now = clock_mono_ns();
 
-	process_reader_reap(process.reader, true, end_ns);
-	collector->dropped += process.reader->dropped;
-	collector->names_lost += atomic_load(&process.reader->pool->names_lost);
-	collector->cut_strings += atomic_load(&process.reader->pool->cut_strings);
-	unlink(process.reader->path);
-	process_reader_free(process.reader);
-	if (process.pid_fd >= 0)
-		close(process.pid_fd);
-	collector->processes[index] = collector->processes[--collector->process_count];
+	for (size_t i = 0; i < collector->names_count;) {
+		struct names_reader *names = collector->names[i];
+
+		if (names->users || now < names->idle_ns + NAMES_IDLE_NS) {
+			i++;
+			continue;
+		}
+		unlink(names->path);
+		names_reader_free(names);
+		collector->names[i] = collector->names[--collector->names_count];
+	}
 }
 
 void collector_reap(struct collector *collector)
@@ -177,6 +245,7 @@ void collector_reap(struct collector *collector)
 			i++;
 		}
 	}
+	forget_names(collector);
 }
 
 void collector_flush(struct collector *collector, uint64_t before_ns)

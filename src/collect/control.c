@@ -13,9 +13,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define LINE_BYTES       4200
-#define REQUEST_WAIT_MS  200   /* a slow client must not hold up the recording */
-#define ANSWER_WAIT_S    60
+#define LINE_BYTES      4200
+#define REQUEST_WAIT_MS 200 /* a slow client must not hold up the recording */
+#define ANSWER_WAIT_S   60
 
 static int socket_address(const char *folder, struct sockaddr_un *address)
 {
@@ -121,7 +121,8 @@ int control_ask_dump(const char *folder, uint64_t last_ns, const char *path, cha
 	if (socket_address(folder, &address) != 0 ||
 		connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
 		close(fd);
-		return error_set(err, STATUS_NOTFOUND, "the recorder at %s does not answer", folder);
+		return error_set(
+			err, STATUS_NOTFOUND, "the recorder at %s does not answer", folder);
 	}
 	snprintf(line, sizeof line, "dump %llu asked %s\n", (unsigned long long)last_ns,
 		path ? path : "-");

@@ -18,7 +18,8 @@ enum machine_value {
 struct machine_sample {
 	pid_t pid;        /* the process it belongs to; 0: the machine; -1: the whole tree */
 	const char *name; /* "cpu", "rss", "disk.read", ...; static or owned by the sampler */
-	const char *unit; /* "%", "bytes", "bytes/s", "1/s", "count", "MHz", "celsius", "J", "W", ... */
+	const char *
+		unit; /* "%", "bytes", "bytes/s", "1/s", "count", "MHz", "celsius", "J", "W", ... */
 	enum machine_value kind;
 	int64_t integer;
 	double real;
@@ -27,7 +28,8 @@ struct machine_sample {
 typedef void machine_sink(void *context, const struct machine_sample *sample);
 
 /* A sampler for the tree under `root`; files that are read every tick are kept open. */
-int machine_sampler_new(pid_t root, struct machine_sampler **ret_sampler, struct error *err) MUST_USE;
+int machine_sampler_new(
+	pid_t root, struct machine_sampler **ret_sampler, struct error *err) MUST_USE;
 void machine_sampler_free(struct machine_sampler *sampler);
 
 /* Reads everything once at CLOCK_MONOTONIC time `now_ns` and hands each value to `sink`. Rates are

@@ -62,7 +62,8 @@ static bool find_entry(const struct names_reader *names, uint32_t id, const char
 		return false;
 	memcpy(&entry, names->bytes + at, sizeof entry);
 	end = at + sizeof entry + (uint64_t)entry.name_bytes + entry.category_bytes + 2;
-	if (entry.name_bytes > SHM_NAME_MAX || entry.category_bytes > SHM_NAME_MAX || end > reserved)
+	if (entry.name_bytes > SHM_NAME_MAX || entry.category_bytes > SHM_NAME_MAX ||
+		end > reserved)
 		return false;
 	*ret_name = (const char *)names->bytes + at + sizeof entry;
 	*ret_name_bytes = entry.name_bytes;

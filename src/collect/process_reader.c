@@ -38,7 +38,8 @@ static int map_pool(struct process_reader *process, const char *path, struct err
 	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd >= 0 && fstat(fd, &info) == 0 && info.st_size > (off_t)SHM_POOL_BUFFERS_AT)
-		memory = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		memory =
+			mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (fd >= 0)
 		close(fd);
 	if (memory == MAP_FAILED)
@@ -47,7 +48,8 @@ static int map_pool(struct process_reader *process, const char *path, struct err
 	process->pool_bytes = (size_t)info.st_size;
 	if (process->pool->magic != SHM_MAGIC_POOL || process->pool->version != SHM_VERSION)
 		return error_set(err, STATUS_VERSION,
-			"%s: made by another version of libtacho; use the one beside this tacho", path);
+			"%s: made by another version of libtacho; use the one beside this tacho",
+			path);
 	return STATUS_OK;
 }
 
@@ -171,6 +173,7 @@ static uint64_t drain_sub(struct process_reader *process, struct slot_reader *re
 	*ret_next = next;
 	if (committed > SHM_SUB_BYTES || committed % 16 || committed < from) {
 		process->recording->bad_records++;
+		reader->broken = true;
 		return 0;
 	}
 	if (committed == from)
@@ -181,23 +184,29 @@ static uint64_t drain_sub(struct process_reader *process, struct slot_reader *re
 	return committed - from;
 }
 
+/* Another thread has the slot now: what was known of the one before does not hold for it. */
+static void meet_thread(const struct shm_slot *slot, struct slot_reader *reader)
+{
+	if (reader->generation == slot->generation)
+		return;
+	reader->generation = slot->generation;
+	reader->current = 0;
+	reader->sequence = 0;
+	reader->dropped_scopes = reader->dropped_events = 0;
+	reader->superseded = reader->broken = false;
+}
+
 static uint64_t drain_slot(
 	struct process_reader *process, struct shm_slot *slot, struct slot_reader *reader)
 {
 	uint64_t bytes = 0;
 
-	if (reader->generation != slot->generation) {
-		reader->generation = slot->generation;
-		reader->current = 0;
-		reader->sequence = 0;
-		reader->dropped_scopes = reader->dropped_events = 0;
-		reader->superseded = false;
-	}
+	meet_thread(slot, reader);
 	if (reader->current == 0) {
 		reader->current = atomic_load_explicit(&slot->first, memory_order_acquire);
 		reader->offset = SHM_SUB_DATA;
 	}
-	while (reader->current) {
+	while (reader->current && !reader->broken) {
 		struct shm_sub *sub = sub_at(process, reader->current);
 		uint32_t next;
 
@@ -205,12 +214,16 @@ static uint64_t drain_slot(
 			supersede(process, slot);
 			reader->stream = new_stream(process, slot);
 		}
-		if (!sub || !reader->stream) {
+		/* The number in the chain also keeps a chain that bites its tail from going on for
+		 * ever.
+		 */
+		if (!sub || !reader->stream || sub->sequence != reader->sequence) {
 			process->recording->bad_records++;
+			reader->broken = true;
 			return bytes;
 		}
 		bytes += drain_sub(process, reader, sub, &next);
-		if (!next)
+		if (!next || reader->broken)
 			break;
 		give_back(process, reader->current);
 		reader->current = next;
@@ -269,7 +282,7 @@ static bool thread_gone(const struct process_reader *process, const struct shm_s
 }
 
 static void finish_slot(struct process_reader *process, struct shm_slot *slot,
-	struct slot_reader *reader, uint64_t end_ns)
+	struct slot_reader *reader, bool gone, uint64_t end_ns)
 {
 	(void)drain_slot(process, slot, reader);
 	count_drops(process, slot, reader);
@@ -279,7 +292,11 @@ static void finish_slot(struct process_reader *process, struct shm_slot *slot,
 		stream_free(reader->stream);
 		reader->stream = NULL;
 	}
-	if (reader->current)
+	/* A thread that lives on, because only the recording has ended, keeps its slot and its
+	 * buffer. */
+	if (!gone)
+		return;
+	if (reader->current && !reader->broken)
 		give_back(process, reader->current);
 	reader->current = 0;
 	atomic_store_explicit(&slot->state, SHM_SLOT_FREE, memory_order_release);
@@ -305,9 +322,12 @@ void process_reader_reap(struct process_reader *process, bool all, uint64_t end_
 
 		if (atomic_load_explicit(&slot->state, memory_order_acquire) != SHM_SLOT_LIVE)
 			continue;
+		meet_thread(slot, &process->slots[i]);
 		count_drops(process, slot, &process->slots[i]);
-		if (all || process->slots[i].superseded || thread_gone(process, slot))
-			finish_slot(process, slot, &process->slots[i], end_ns);
+		bool gone = !all && (process->slots[i].superseded || thread_gone(process, slot));
+
+		if (all || gone)
+			finish_slot(process, slot, &process->slots[i], gone, end_ns);
 	}
 	early = atomic_load_explicit(&process->pool->dropped_early, memory_order_relaxed);
 	snprintf(where, sizeof where, "process %d", (int)process->pid);
@@ -342,16 +362,31 @@ void process_reader_flush(struct process_reader *process, uint64_t before_ns)
 				&process->tracks[i].builder);
 }
 
+static double slot_room(const struct process_reader *process)
+{
+	uint32_t high = atomic_load_explicit(&process->pool->slot_high, memory_order_relaxed);
+	uint32_t taken = 0;
+
+	if (high <= SHM_SLOTS / 2)
+		return 1;
+	for (uint32_t i = 0; i < SHM_SLOTS; i++)
+		taken += atomic_load_explicit(&slot_at(process, i)->state, memory_order_relaxed) !=
+			 SHM_SLOT_FREE;
+	return 1 - (double)taken / SHM_SLOTS;
+}
+
 double process_reader_room(const struct process_reader *process)
 {
 	uint32_t reserved =
 		atomic_load_explicit(&process->pool->sub_reserved, memory_order_relaxed);
 	uint32_t count = process->pool->sub_count, free_count = 0;
+	double slots = slot_room(process), subs;
 
 	if (count == 0 || count > SHM_SUBS_MAX || reserved > count)
 		return 0;
 	for (uint32_t w = 0; w < (reserved + 63) / 64; w++)
 		free_count += (uint32_t)__builtin_popcountll(
 			atomic_load_explicit(&process->pool->free_map[w], memory_order_relaxed));
-	return (double)(free_count + count - reserved) / (double)count;
+	subs = (double)(free_count + count - reserved) / (double)count;
+	return subs < slots ? subs : slots;
 }

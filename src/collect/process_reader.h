@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One recorded process: its pool and names in shared memory, a stream per thread, and the tracks that
- * belong to the process as a whole. Everything in shared memory is foreign: every number is checked
- * before it is used, and a record that makes no sense is counted and skipped. */
+/* One recorded process: its pool and names in shared memory, a stream per thread, and the tracks
+ * that belong to the process as a whole. Everything in shared memory is foreign: every number is
+ * checked before it is used, and a record that makes no sense is counted and skipped. */
 #pragma once
 
 #include "base/id_map.h"
@@ -18,6 +18,8 @@ struct names_reader {
 	size_t mapped;
 	uint32_t *ids; /* unit -> name number + 1 */
 	size_t id_count;
+	size_t users;     /* processes that are being read */
+	uint64_t idle_ns; /* since when there are none */
 	char path[320];
 };
 
@@ -29,10 +31,11 @@ struct recording {
 	struct table_rows counters, real_counters, marks, links, allocations, samples;
 	uint64_t rows_since_ns; /* when the oldest row in them came; 0: they are empty */
 	uint32_t machine_track;
-	uint64_t *off_ticks; /* when recording was switched off, in order */
-	size_t off_count, off_capacity;
+	uint64_t *switch_ticks; /* when recording was switched off or on, in order */
+	size_t switch_count, switch_capacity;
 	uint32_t toggles_seen;
-	uint64_t scopes, events;  /* taken over */
+	uint64_t toggles_lost;
+	uint64_t scopes, events; /* taken over */
 	uint64_t unmatched_ends, open_at_end, bad_records, clipped_spans, lost_ends, deep;
 	uint64_t async_open, names_unknown;
 	uint32_t step_name; /* name number of "step" */
@@ -63,7 +66,7 @@ struct stream {
 	struct span_arg *args; /* of open scopes; `row` is unused */
 	size_t arg_count, arg_capacity;
 	uint64_t last_ns, last_ticks;
-	size_t off_next;
+	size_t switch_next;
 	bool named;
 };
 
@@ -74,6 +77,7 @@ struct slot_reader {
 	uint32_t offset;
 	uint64_t sequence;
 	uint64_t dropped_scopes, dropped_events; /* already counted */
+	bool broken;     /* what it wrote makes no sense; nothing more of it is read */
 	bool superseded; /* another slot has its thread number now: this thread is gone */
 	struct stream *stream;
 };
@@ -130,7 +134,7 @@ uint64_t process_reader_drain(struct process_reader *process);
 void process_reader_reap(struct process_reader *process, bool all, uint64_t end_ns);
 /* Flushes blocks whose first span is older than `before_ns`. */
 void process_reader_flush(struct process_reader *process, uint64_t before_ns);
-/* Sub-buffers that are free or not reserved yet, of all. */
+/* Sub-buffers that are free or not reserved yet, of all; or slots, if there are fewer of them. */
 double process_reader_room(const struct process_reader *process);
 uint32_t process_reader_counter(
 	struct process_reader *process, uint32_t name_string, uint32_t unit_string, uint64_t key);
@@ -139,8 +143,7 @@ uint32_t process_reader_counter(
 struct names_reader *names_reader_open(const char *folder, uint32_t serial);
 void names_reader_free(struct names_reader *names);
 /* Name number in the store's dictionary; an id that is no name gives that of "?". */
-uint32_t names_reader_name(
-	struct names_reader *names, struct recording *recording, uint32_t id);
+uint32_t names_reader_name(struct names_reader *names, struct recording *recording, uint32_t id);
 /* The same as strings: name and category. */
 void names_reader_strings(struct names_reader *names, struct recording *recording, uint32_t id,
 	uint32_t *ret_name, uint32_t *ret_category);

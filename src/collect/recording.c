@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* What all processes of a recording share: dictionaries, clock, tables without a track of their own. */
+/* What all processes of a recording share: dictionaries, clock, tables without a track of their
+ * own. */
 #include "collect/process_reader.h"
 
 #include "base/array.h"
@@ -47,7 +48,7 @@ void recording_release(struct recording *recording)
 	table_rows_release(&recording->links);
 	table_rows_release(&recording->allocations);
 	table_rows_release(&recording->samples);
-	free(recording->off_ticks);
+	free(recording->switch_ticks);
 	store_release(&recording->store);
 }
 
@@ -84,14 +85,26 @@ void recording_read_toggles(struct recording *recording)
 	struct shm_session *session = recording->session;
 	uint32_t count = atomic_load_explicit(&session->toggle_count, memory_order_acquire);
 
-	for (; recording->toggles_seen != count; recording->toggles_seen++) {
-		const struct shm_toggle *toggle =
-			&session->toggles[recording->toggles_seen % SHM_TOGGLES];
+	while (recording->toggles_seen != count) {
+		uint32_t at = recording->toggles_seen;
+		uint64_t ticks = atomic_load_explicit(
+			&session->toggles[at % SHM_TOGGLES].ticks, memory_order_acquire);
+		uint64_t newest = recording->switch_count
+					  ? recording->switch_ticks[recording->switch_count - 1]
+					  : 0;
 
-		if (toggle->on)
+		/* Overwritten, perhaps just now: go on with the oldest that is left. */
+		count = atomic_load_explicit(&session->toggle_count, memory_order_acquire);
+		if (count - at >= SHM_TOGGLES) {
+			recording->toggles_lost += count - at - SHM_TOGGLES / 2;
+			recording->toggles_seen = count - SHM_TOGGLES / 2;
 			continue;
-		if (array_grow((void **)&recording->off_ticks, &recording->off_capacity,
-			    recording->off_count + 1, sizeof *recording->off_ticks) == STATUS_OK)
-			recording->off_ticks[recording->off_count++] = toggle->ticks;
+		}
+		recording->toggles_seen++;
+		if (ticks >= newest &&
+			array_grow((void **)&recording->switch_ticks, &recording->switch_capacity,
+				recording->switch_count + 1,
+				sizeof *recording->switch_ticks) == STATUS_OK)
+			recording->switch_ticks[recording->switch_count++] = ticks;
 	}
 }

@@ -31,8 +31,10 @@ static int map_session(struct session_dir *dir, struct error *err)
 		memory = mmap(NULL, SESSION_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (memory == MAP_FAILED)
-		return error_set(err, STATUS_IO, "no room in shared memory for a session at %s; "
-						 "free some or set session_dir", dir->path);
+		return error_set(err, STATUS_IO,
+			"no room in shared memory for a session at %s; "
+			"free some or set session_dir",
+			dir->path);
 	dir->session = memory;
 	return STATUS_OK;
 }
@@ -48,7 +50,8 @@ static int make_in(struct session_dir *dir, const char *parent, struct error *er
 		    (unsigned)geteuid(), (int)getpid(), random) >= (int)sizeof dir->path)
 		return error_set(err, STATUS_USAGE, "%s: the path is too long", parent);
 	if (mkdir(dir->path, 0700) != 0)
-		return error_set_errno(err, STATUS_IO, "cannot make a session folder in %s", parent);
+		return error_set_errno(
+			err, STATUS_IO, "cannot make a session folder in %s", parent);
 	/* The lock comes first: a folder without a locked lock is taken for stale and removed. */
 	snprintf(path, sizeof path, "%s/lock", dir->path);
 	dir->lock_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -119,8 +122,10 @@ static bool look_at(const char *path, struct session_info *info)
 	snprintf(file, sizeof file, "%s/lock", path);
 	lock = open(file, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0) {
-		/* A folder this young may still be in the making. */
-		if (time(NULL) > about.st_mtime + 5)
+		/* With a session in it, its maker held the lock. Without, a young one may still be
+		 * in the making. */
+		snprintf(file, sizeof file, "%s/session", path);
+		if ((lock >= 0 && access(file, F_OK) == 0) || time(NULL) > about.st_mtime + 5)
 			remove_folder(path);
 		if (lock >= 0)
 			close(lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Session folders in shared memory: making, finding, removing. A folder is 0700, belongs to the user
- * and is never a link; its `lock` file is locked as long as its collector lives. */
+/* Session folders in shared memory: making, finding, removing. A folder is 0700, belongs to the
+ * user and is never a link; its `lock` file is locked as long as its collector lives. */
 #pragma once
 
 #include "base/error.h"
@@ -17,8 +17,7 @@ struct session_dir {
 };
 
 /* Makes a folder under `parent`, or where it fits when that is "": /dev/shm, then TMPDIR, /tmp. */
-int session_dir_make(
-	struct session_dir *dir, const char *parent, struct error *err) MUST_USE;
+int session_dir_make(struct session_dir *dir, const char *parent, struct error *err) MUST_USE;
 /* Unmaps, and removes the folder with everything in it. */
 void session_dir_remove(struct session_dir *dir);
 

@@ -20,8 +20,7 @@ int store_init(struct store *store, const struct file_header *header)
 	return trace_dict_init(&store->dict);
 }
 
-int store_open_file(
-	struct store *store, const char *path, uint64_t max_bytes, struct error *err)
+int store_open_file(struct store *store, const char *path, uint64_t max_bytes, struct error *err)
 {
 	int status = trace_writer_open(&store->writer, path, true, &store->header, err);
 
@@ -83,7 +82,8 @@ static void keep_block(struct store *store, const struct block_header *header)
 	}
 	memcpy(bytes, store->encoded.data, store->encoded.length);
 	store->kept[store->kept_head + store->kept_count++] = (struct kept_block){
-		.header = *header, .bytes = bytes, .count = store->encoded.length };
+		.header = *header, .bytes = bytes, .count = store->encoded.length
+	};
 	store->kept_bytes += store->encoded.length;
 	if (header->time_max_ns > store->newest_ns)
 		store->newest_ns = header->time_max_ns;
@@ -161,8 +161,7 @@ void store_rows(struct store *store, enum block_table table, struct table_rows *
 	rows->count = 0;
 }
 
-void store_metadata_n(
-	struct store *store, const char *key, const char *value, size_t value_bytes)
+void store_metadata_n(struct store *store, const char *key, const char *value, size_t value_bytes)
 {
 	uint32_t key_id, value_id;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Where the collector's rows become blocks: written to a file as they come, or kept in memory by the
- * flight recorder, bounded by time and bytes, until somebody asks for a dump. */
+/* Where the collector's rows become blocks: written to a file as they come, or kept in memory by
+ * the flight recorder, bounded by time and bytes, until somebody asks for a dump. */
 #pragma once
 
 #include "format/span_block.h"
@@ -44,16 +44,15 @@ int store_open_file(
 void store_keep(struct store *store, uint64_t last_ns, uint64_t last_bytes);
 void store_release(struct store *store);
 
-/* Encodes the builder's spans as a block of `track` and empties it. Never fails: what cannot be kept
- * is counted as skipped. */
+/* Encodes the builder's spans as a block of `track` and empties it. Never fails: what cannot be
+ * kept is counted as skipped. */
 void store_spans(struct store *store, uint32_t track, struct span_builder *builder);
 /* The same for rows of a plain table. */
 void store_rows(struct store *store, enum block_table table, struct table_rows *rows);
 
 /* A fact about the run; a later value of the same key wins. */
 void store_metadata(struct store *store, const char *key, const char *value);
-void store_metadata_n(
-	struct store *store, const char *key, const char *value, size_t value_bytes);
+void store_metadata_n(struct store *store, const char *key, const char *value, size_t value_bytes);
 /* Writes metadata and ledger as they stand, so that a killed collector leaves them behind. */
 void store_checkpoint(struct store *store);
 

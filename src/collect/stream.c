@@ -59,9 +59,8 @@ static void close_top(struct stream *stream, uint64_t end_ns)
 	struct recording *recording = stream->recording;
 
 	if (stream->builder.count == 0) {
-		if (span_builder_start(
-			    &stream->builder, stream->child_sums, (uint32_t)stream->depth) !=
-			STATUS_OK)
+		if (span_builder_start(&stream->builder, stream->child_sums,
+			    (uint32_t)stream->depth) != STATUS_OK)
 			recording->store.rows_skipped++;
 		stream->oldest_ns = end_ns;
 	}
@@ -150,17 +149,18 @@ void stream_close_all(struct stream *stream, uint64_t end_ns, bool torn)
 	stream->last_ns = end_ns;
 }
 
-/* Scopes that were open when recording was switched off end there. */
+/* Scopes that were open when recording was switched off end there. One that slipped in behind the
+ * switch ends when recording is switched on again. */
 static void pass_switches(struct stream *stream, uint64_t ticks)
 {
 	struct recording *recording = stream->recording;
 
-	while (stream->off_next < recording->off_count &&
-		recording->off_ticks[stream->off_next] < ticks) {
-		uint64_t off = recording->off_ticks[stream->off_next++];
+	while (stream->switch_next < recording->switch_count &&
+		recording->switch_ticks[stream->switch_next] < ticks) {
+		uint64_t at = recording->switch_ticks[stream->switch_next++];
 
-		if (off >= stream->last_ticks)
-			stream_close_all(stream, clock_sync_ns(&recording->clock, off), false);
+		if (at >= stream->last_ticks)
+			stream_close_all(stream, clock_sync_ns(&recording->clock, at), false);
 	}
 }
 
@@ -170,7 +170,7 @@ static void feed_scope(struct stream *stream, const uint64_t *record, uint64_t h
 	uint32_t kind = shm_head_kind(head), id = shm_head_name(head);
 	uint64_t ticks = record[1], now;
 
-	if (stream->off_next < recording->off_count)
+	if (stream->switch_next < recording->switch_count)
 		pass_switches(stream, ticks);
 	now = clock_sync_ns(&recording->clock, ticks);
 	if (now < stream->last_ns)
@@ -179,8 +179,8 @@ static void feed_scope(struct stream *stream, const uint64_t *record, uint64_t h
 	stream->last_ticks = ticks;
 	if (kind == SHM_BEGIN) {
 		recording->scopes++;
-		open_scope(stream, kind,
-			names_reader_name(stream->process->names, recording, id), now, 0);
+		open_scope(stream, kind, names_reader_name(stream->process->names, recording, id),
+			now, 0);
 	} else if (kind == SHM_END) {
 		end_scope(stream, now);
 	} else if (kind == SHM_PHASE) {
@@ -223,9 +223,11 @@ void stream_feed(struct stream *stream, const uint8_t *bytes, size_t count)
 			feed_scope(stream, record, head);
 		} else if (kind == SHM_LOST_ENDS) {
 			uint64_t lost = size >= 32 ? record[2] : 0;
+			uint64_t open = stream->scope_depth + stream->skipped_depth;
 
+			lost = lost < open ? lost : open;
 			stream->recording->lost_ends += lost;
-			for (; lost && stream->depth; lost--)
+			for (; lost; lost--)
 				feed_scope(stream, record, shm_head(SHM_END, 1, 0, 0));
 		} else {
 			stream_event(stream, record, head);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Records of a thread that are not scopes: arguments, counters, marks, links, explicit spans, stacks,
- * memory. The records come from a foreign process; sizes were checked by the caller against the
- * sub-buffer, here they are checked against the kind. */
+/* Records of a thread that are not scopes: arguments, counters, marks, links, explicit spans,
+ * stacks, memory. The records come from a foreign process; sizes were checked by the caller against
+ * the sub-buffer, here they are checked against the kind. */
 #include "collect/process_reader.h"
 
 #include "base/array.h"
@@ -112,8 +112,8 @@ static void feed_tensors(struct stream *stream, const uint64_t *record, uint64_t
 		for (uint64_t d = 0; d < dimensions; d++)
 			buffer_printf(&shapes, "%s%" PRId64, d ? "," : "", (int64_t)*at++);
 		buffer_byte(&shapes, ']');
-		buffer_printf(
-			&dtypes, "%s%s", i ? "," : "", dtype_names[dtype < dtype_count ? dtype : 0]);
+		buffer_printf(&dtypes, "%s%s", i ? "," : "",
+			dtype_names[dtype < dtype_count ? dtype : 0]);
 	}
 	buffer_byte(&shapes, ']');
 	if (buffer_ok(&shapes) && buffer_ok(&dtypes) && !stream->skipped_depth) {
@@ -134,8 +134,7 @@ static void feed_counter(struct stream *stream, const uint64_t *record, uint64_t
 	bool real = shm_head_kind(head) == SHM_COUNTER_DOUBLE;
 	uint32_t name, unit, track;
 
-	names_reader_strings(
-		stream->process->names, recording, shm_head_name(head), &name, &unit);
+	names_reader_strings(stream->process->names, recording, shm_head_name(head), &name, &unit);
 	track = process_reader_counter(stream->process, name, unit, shm_head_name(head));
 	uint64_t row[] = { [COUNTERS_TRACK] = track,
 		[COUNTERS_TIME] = now,
@@ -296,7 +295,8 @@ static uint32_t frame_string(struct process_reader *process, uint64_t address)
 	}
 	if (maps)
 		fclose(maps);
-	if (trace_dict_string(&process->recording->store.dict, text, strlen(text), &id) == STATUS_OK)
+	if (trace_dict_string(&process->recording->store.dict, text, strlen(text), &id) ==
+		STATUS_OK)
 		(void)!id_map_put(&process->frame_ids, address, id);
 	return id;
 }
@@ -324,9 +324,9 @@ static void feed_stack(struct stream *stream, const uint64_t *record, uint64_t h
 		recording->store.rows_skipped++;
 		return;
 	}
-	uint64_t row[] = { [SAMPLES_TRACK] = stream->track,
-		[SAMPLES_TIME] = now,
-		[SAMPLES_STACK] = stack };
+	uint64_t row[] = {
+		[SAMPLES_TRACK] = stream->track, [SAMPLES_TIME] = now, [SAMPLES_STACK] = stack
+	};
 
 	recording_row(recording, TABLE_SAMPLES, &recording->samples, row);
 }
@@ -415,8 +415,8 @@ void stream_event(struct stream *stream, const uint64_t *record, uint64_t head)
 		break;
 	case SHM_FLOW:
 		add_link(stream, stream->track, now, record[2],
-			(enum link_kind)(shm_head_small(head) < LINK_CORRELATION ? shm_head_small(head)
-										 : 0),
+			(enum link_kind)(
+				shm_head_small(head) < LINK_CORRELATION ? shm_head_small(head) : 0),
 			names_reader_name(stream->process->names, recording, name));
 		break;
 	case SHM_CORRELATE:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* What several formats write the same way. */
+#include "base/json_scan.h"
 #include "export/export_walk.h"
 #include "export/output_file.h"
 
@@ -15,23 +16,42 @@ const char *export_name(const struct trace *trace, uint64_t id)
 	return id < trace->name_count ? trace->names[id].name : "";
 }
 
+void export_json_kept(struct json_writer *json, const char *text)
+{
+	const char *at = text, *end = text + strlen(text);
+	struct json_slice slice;
+
+	/* A damaged trace must not make a damaged document. */
+	if (json_scan_value(&at, end, true, &slice) == JSON_OK && at == end)
+		json_raw(json, text);
+	else
+		json_string(json, text);
+}
+
+void export_json_value(
+	struct json_writer *json, const struct trace *trace, const struct span_arg *arg)
+{
+	double real;
+
+	if (arg->type == ARG_INTEGER) {
+		json_i64(json, (int64_t)arg->value);
+	} else if (arg->type == ARG_DOUBLE) {
+		memcpy(&real, &arg->value, sizeof real);
+		json_double(json, real);
+	} else if (arg->type == ARG_JSON) {
+		export_json_kept(json, export_string(trace, arg->value));
+	} else {
+		json_string(json, export_string(trace, arg->value));
+	}
+}
+
 void export_json_args(
 	struct json_writer *json, const struct trace *trace, const struct export_span *span)
 {
 	json_object(json);
 	for (size_t i = 0; i < span->arg_count; i++) {
-		const struct span_arg *arg = &span->args[i];
-		double real;
-
-		json_key(json, export_string(trace, arg->key));
-		if (arg->type == ARG_INTEGER) {
-			json_i64(json, (int64_t)arg->value);
-		} else if (arg->type == ARG_DOUBLE) {
-			memcpy(&real, &arg->value, sizeof real);
-			json_double(json, real);
-		} else {
-			json_string(json, export_string(trace, arg->value));
-		}
+		json_key(json, export_string(trace, span->args[i].key));
+		export_json_value(json, trace, &span->args[i]);
 	}
 	json_object_end(json);
 }

@@ -55,6 +55,11 @@ int export_walk_rows(struct export_walk *walk, enum block_table table,
 /* {"key": value, ...} of a span's arguments. */
 void export_json_args(
 	struct json_writer *json, const struct trace *trace, const struct export_span *span);
+/* The value of one argument. */
+void export_json_value(
+	struct json_writer *json, const struct trace *trace, const struct span_arg *arg);
+/* A JSON value that was kept as it was written. */
+void export_json_kept(struct json_writer *json, const char *text);
 void export_json_counter(struct json_writer *json, const uint64_t *row);
 /* {"key": "value", ...}; of a key that was written several times the last counts. */
 void export_json_metadata(struct json_writer *json, const struct trace *trace);

@@ -7,8 +7,12 @@
 
 #define EXPORTERS(XX) \
 	XX(chrome)    \
+	XX(collapsed) \
 	XX(csv)       \
 	XX(json)      \
+	XX(jsonl)     \
+	XX(kineto)    \
+	XX(pprof)     \
 	XX(tacho)
 
 #define XX(name) extern const struct exporter export_##name;

@@ -10,7 +10,7 @@
 #include <zstd.h>
 
 #define BLOCK_MAGIC 0x4b4c4254u /* "TBLK" */
-#define ZSTD_LEVEL  1           /* higher levels gain 2 % on these columns and cost 3 times as much */
+#define ZSTD_LEVEL  1 /* higher levels gain 2 % on these columns and cost 3 times as much */
 
 static const uint8_t file_magic[8] = { 'T', 'A', 'C', 'H', 'O', '\r', '\n', 0x1a };
 static const uint8_t trailer_magic[8] = { 'T', 'A', 'C', 'H', 'O', 'E', 'N', 'D' };
@@ -83,7 +83,8 @@ int file_header_get(
 	if (header.version == 0)
 		return error_set_at(err, STATUS_FORMAT, 8, "format version 0 does not exist");
 	if (get_fixed(bytes + 56, 8) != XXH3_64bits(bytes, 56))
-		return error_set_at(err, STATUS_FORMAT, 56, "the file header is damaged (checksum)");
+		return error_set_at(
+			err, STATUS_FORMAT, 56, "the file header is damaged (checksum)");
 	header.start_unix_ns = get_fixed(bytes + 16, 8);
 	header.start_mono_ns = get_fixed(bytes + 24, 8);
 	memcpy(header.session, bytes + 32, 16);
@@ -179,7 +180,8 @@ int block_header_get(const uint8_t bytes[BLOCK_HEADER_BYTES], struct block_heade
 {
 	struct block_header header;
 
-	if (get_fixed(bytes, 4) != BLOCK_MAGIC || get_fixed(bytes + 56, 8) != XXH3_64bits(bytes, 56))
+	if (get_fixed(bytes, 4) != BLOCK_MAGIC ||
+		get_fixed(bytes + 56, 8) != XXH3_64bits(bytes, 56))
 		return STATUS_FORMAT;
 	header.table = bytes[4];
 	header.flags = bytes[5];
@@ -207,14 +209,16 @@ int block_decode(struct block_codec *codec, const struct block_header *header, c
 
 	buffer_reset(raw);
 	if (XXH3_64bits(stored, header->stored_bytes) != header->checksum)
-		return error_set_at(err, STATUS_FORMAT, offset, "%s block is damaged (checksum)", table);
+		return error_set_at(
+			err, STATUS_FORMAT, offset, "%s block is damaged (checksum)", table);
 	room = buffer_extend(raw, header->raw_bytes);
 	if (!room && header->raw_bytes)
 		return error_set(err, STATUS_NOMEM, "out of memory for a block of %u bytes",
 			header->raw_bytes);
 	if (header->flags & BLOCK_RAW) {
 		if (header->stored_bytes != header->raw_bytes)
-			return error_set_at(err, STATUS_FORMAT, offset, "%s block has two sizes", table);
+			return error_set_at(
+				err, STATUS_FORMAT, offset, "%s block has two sizes", table);
 		if (header->raw_bytes)
 			memcpy(room, stored, header->raw_bytes);
 		return STATUS_OK;

@@ -20,7 +20,8 @@
  * Dictionary and index blocks: `track` is the number of their first entry. The index lists every
  * block in front of it; beyond 512 Ki entries it goes on in further blocks.
  *
- *   trailer:  0 u64 offset of the first index block   8 u64 xxh3 of bytes 0-7   16 magic[8] "TACHOEND"
+ *   trailer:  0 u64 offset of the first index block   8 u64 xxh3 of bytes 0-7   16 magic[8]
+ * "TACHOEND"
  *
  * Numbers are little-endian. Times are nanoseconds from the trace's start. */
 #pragma once
@@ -30,13 +31,13 @@
 
 #include <stdint.h>
 
-#define FORMAT_VERSION      1u
-#define FILE_HEADER_BYTES   64u
-#define FILE_TRAILER_BYTES  24u
-#define BLOCK_HEADER_BYTES  64u
-#define BLOCK_RAW_MAX       (64u << 20) /* a larger raw size is refused */
-#define BLOCK_ROWS_MAX      (1u << 20)
-#define BLOCK_ROWS_TARGET   (64u << 10)
+#define FORMAT_VERSION     1u
+#define FILE_HEADER_BYTES  64u
+#define FILE_TRAILER_BYTES 24u
+#define BLOCK_HEADER_BYTES 64u
+#define BLOCK_RAW_MAX      (64u << 20) /* a larger raw size is refused */
+#define BLOCK_ROWS_MAX     (1u << 20)
+#define BLOCK_ROWS_TARGET  (64u << 10)
 
 enum block_table {
 	TABLE_STRINGS = 1,

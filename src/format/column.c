@@ -105,8 +105,8 @@ static void untransform(enum column_transform transform, uint64_t *values, size_
 }
 
 /* Fetches the two leading bytes and all planes, or returns NULL. */
-static const uint8_t *column_open(
-	struct reader *in, size_t count, unsigned max_planes, uint8_t *ret_transform, unsigned *ret_planes)
+static const uint8_t *column_open(struct reader *in, size_t count, unsigned max_planes,
+	uint8_t *ret_transform, unsigned *ret_planes)
 {
 	size_t bytes;
 

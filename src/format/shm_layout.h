@@ -34,13 +34,13 @@
 #define SHM_SUB_TAIL     (2u << 10)
 #define SHM_SUB_SOFT     (SHM_SUB_BYTES - SHM_SUB_TAIL)
 #define SHM_RECORD_MAX   4080u /* largest record: 255 units of 16 bytes */
-#define SHM_SUBS_MAX     8192u      /* pool of at most 256 MiB */
+#define SHM_SUBS_MAX     8192u /* pool of at most 256 MiB */
 #define SHM_SLOTS        2048u
 #define SHM_TOGGLES      4096u
 #define SHM_OUTPUT_BYTES 1024u
 
 enum shm_session_flags {
-	SHM_FOLLOW = 1u << 0,        /* processes other than the first may record */
+	SHM_FOLLOW = 1u << 0, /* processes other than the first may record */
 	SHM_RECORD_SHAPES = 1u << 1,
 	SHM_WITH_FLOPS = 1u << 2,
 };
@@ -70,7 +70,7 @@ struct shm_session {
 	uint32_t schedule_wait, schedule_warmup, schedule_active, schedule_repeat;
 	_Atomic int32_t schedule_pid;
 	_Atomic uint32_t toggle_count;
-	_Atomic uint32_t refused;      /* processes or threads that could not get room, with reason: */
+	_Atomic uint32_t refused; /* processes or threads that could not get room, with reason: */
 	_Atomic uint32_t refused_reason;
 	_Atomic uint32_t bad_settings; /* settings that the library could not understand */
 	_Atomic uint32_t toggle_lock;  /* held for a moment by whoever switches */
@@ -99,7 +99,7 @@ struct shm_pool {
 	_Atomic uint32_t flush_wanted; /* tacho_flush(): the collector answers by flush_done */
 	_Atomic uint32_t flush_done;
 	_Atomic uint32_t cut_strings; /* argument values that were too long */
-	char name[64]; /* what /proc/self/comm said */
+	char name[64];                /* what /proc/self/comm said */
 	_Alignas(64) _Atomic uint64_t free_map[SHM_SUBS_MAX / 64];
 };
 
@@ -167,27 +167,28 @@ enum shm_record_kind {
 	SHM_PAD = 0,
 	SHM_BEGIN = 1,
 	SHM_END = 2,
-	SHM_PHASE = 3,         /* name 0: only ends */
-	SHM_STEP = 4,          /* +16: number, 0; small 1: only ends */
-	SHM_ARG_INT = 5,       /* second word: value */
-	SHM_ARG_DOUBLE = 6,    /* second word: bits of the value */
-	SHM_ARG_STRING = 7,    /* second word: byte count; then bytes */
-	SHM_TENSORS = 8,       /* second word: tensor count; then per tensor: dtype | dims<<8, dims */
+	SHM_PHASE = 3,      /* name 0: only ends */
+	SHM_STEP = 4,       /* +16: number, 0; small 1: only ends */
+	SHM_ARG_INT = 5,    /* second word: value */
+	SHM_ARG_DOUBLE = 6, /* second word: bits of the value */
+	SHM_ARG_STRING = 7, /* second word: byte count; then bytes */
+	SHM_TENSORS = 8,    /* second word: tensor count; then per tensor: dtype | dims<<8, dims */
 	SHM_MARK = 9,
-	SHM_COUNTER_INT = 10,  /* +16: value, 0 */
+	SHM_COUNTER_INT = 10, /* +16: value, 0 */
 	SHM_COUNTER_DOUBLE = 11,
-	SHM_ASYNC_BEGIN = 12,  /* +16: id, 0 */
+	SHM_ASYNC_BEGIN = 12, /* +16: id, 0 */
 	SHM_ASYNC_END = 13,
-	SHM_FLOW = 14,         /* small: enum link_kind; +16: id, 0 */
-	SHM_CORRELATE = 15,    /* second word: id */
-	SHM_SPAN = 16,         /* small: clock; second word: start; +16: end, correlation; +32: track, 0 */
-	SHM_STACK_NAMES = 17,  /* small: frames; +16: name ids as u32 */
-	SHM_STACK_PCS = 18,    /* small: frames; +16: addresses */
-	SHM_ALLOC = 19,        /* small: kind; +16: address, bytes */
-	SHM_FREE = 20,         /* small: kind; +16: address, 0 */
+	SHM_FLOW = 14,      /* small: enum link_kind; +16: id, 0 */
+	SHM_CORRELATE = 15, /* second word: id */
+	SHM_SPAN = 16, /* small: clock; second word: start; +16: end, correlation; +32: track, 0 */
+	SHM_STACK_NAMES = 17, /* small: frames; +16: name ids as u32 */
+	SHM_STACK_PCS = 18,   /* small: frames; +16: addresses */
+	SHM_ALLOC = 19,       /* small: kind; +16: address, bytes */
+	SHM_FREE = 20,        /* small: kind; +16: address, 0 */
 	SHM_THREAD_NAME = 21,
-	SHM_METADATA = 22,     /* second word: byte count of the value; then bytes */
-	SHM_LOST_ENDS = 23,    /* small unused; second word: time; +16: count of scopes that ended, 0 */
+	SHM_METADATA = 22, /* second word: byte count of the value; then bytes */
+	SHM_LOST_ENDS =
+		23, /* small unused; second word: time; +16: count of scopes that ended, 0 */
 	SHM_KINDS
 };
 

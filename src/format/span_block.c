@@ -180,7 +180,7 @@ out:
 static int sort_by_place(struct span_builder *builder, const uint32_t *place, uint32_t places)
 {
 	size_t *starts = calloc((size_t)places + 1, sizeof *starts);
-	struct span_arg *sorted = malloc(builder->arg_capacity * sizeof *sorted);
+	struct span_arg *sorted = calloc(builder->arg_capacity, sizeof *sorted);
 
 	if (!starts || !sorted) {
 		free(starts);
@@ -291,7 +291,8 @@ static int encode_args(struct span_builder *builder, struct buffer *out)
 	for (size_t i = 0, end; i < builder->arg_count; i = end) {
 		const struct span_arg *first = &builder->args[i];
 
-		for (end = i + 1; end < builder->arg_count && builder->args[end].key == first->key &&
+		for (end = i + 1; end < builder->arg_count &&
+				  builder->args[end].key == first->key &&
 				  builder->args[end].type == first->type;)
 			end++;
 		encode_key(builder, first, end - i, rows, values, out);
@@ -497,7 +498,8 @@ static int decode_key(struct span_batch *batch, uint32_t rows, struct reader *in
 		if (row >= rows)
 			return STATUS_FORMAT;
 		batch->args[batch->arg_count++] = (struct span_arg){
-			.row = row, .key = key, .type = type, .value = batch->scratch[i] };
+			.row = row, .key = key, .type = type, .value = batch->scratch[i]
+		};
 	}
 	return STATUS_OK;
 }
@@ -519,7 +521,7 @@ int span_batch_decode(struct span_batch *batch, const struct buffer *payload, ui
 	sums = carried < SPANS_DEPTH_MAX ? reader_bytes(&in, (size_t)carried * 8) : NULL;
 	batch->count = 0;
 	batch->arg_count = 0;
-	if (!sums || layout > SPANS_EXPLICIT || rows > BLOCK_ROWS_MAX)
+	if (!sums || layout > SPANS_INSTANT || rows > BLOCK_ROWS_MAX)
 		return error_set(err, STATUS_FORMAT, "spans block has an impossible head");
 	batch->layout = (enum spans_layout)layout;
 	status = span_batch_reserve(batch, rows);
@@ -528,9 +530,9 @@ int span_batch_decode(struct span_batch *batch, const struct buffer *payload, ui
 	if (status == STATUS_OK)
 		status = column_get_u32(&in, batch->depth, rows);
 	if (status == STATUS_OK)
-		status = layout == SPANS_NESTED
-				 ? decode_nested(batch, rows, base_ns, base_depth, carried, sums, &in)
-				 : decode_explicit(batch, rows, &in);
+		status = layout == SPANS_NESTED ? decode_nested(batch, rows, base_ns, base_depth,
+							  carried, sums, &in)
+						: decode_explicit(batch, rows, &in);
 	keys = with_args && status == STATUS_OK ? reader_u32(&in) : 0;
 	for (uint32_t i = 0; status == STATUS_OK && i < keys && !in.failed; i++)
 		status = decode_key(batch, rows, &in);

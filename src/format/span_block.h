@@ -12,12 +12,15 @@
  *
  * SPANS_EXPLICIT: spans with their own times (device streams, async spans): start, duration.
  *
+ * SPANS_INSTANT: points in time with arguments, laid out like SPANS_EXPLICIT with durations of 0.
+ *
  *   payload: u8 layout   u8[3] 0   u32 previous depth   u64 base time (end of the scope before)
  *            u32 carried, then that many u64: time of ended children of open scopes, depth 0 first
  *            u32 names used, column of name ids, column of numbers into them (u32 each)
  *            column depth, column gap or start, column self or duration
  *            u32 keys, each: u32 key string, u8 type, u8 dense, u32 values,
- *                            [column of rows, unless dense: value i belongs to row i], column values */
+ *                            [column of rows, unless dense: value i belongs to row i], column
+ * values */
 #pragma once
 
 #include "base/buffer.h"
@@ -27,17 +30,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum spans_layout { SPANS_NESTED = 0, SPANS_EXPLICIT = 1 };
+enum spans_layout { SPANS_NESTED = 0, SPANS_EXPLICIT = 1, SPANS_INSTANT = 2 };
 
 enum arg_type {
 	ARG_INTEGER = 0,
 	ARG_DOUBLE = 1, /* bits of the double */
 	ARG_STRING = 2, /* string id */
+	ARG_JSON = 3,   /* string id of a JSON value kept as it was written */
 	ARG_TYPES
 };
 
 #define SPANS_DEPTH_MAX (1u << 16)
-#define SPANS_ARGS_MAX  (4u << 20) /* in one block: zero columns cost no bytes, so a count needs a bound */
+#define SPANS_ARGS_MAX \
+	(4u << 20) /* in one block: zero columns cost no bytes, so a count needs a bound */
 
 /* Spans being gathered for a block. */
 struct span_builder {
@@ -74,8 +79,8 @@ int span_builder_add_nested(struct span_builder *builder, uint32_t name, uint32_
 	uint64_t start_ns, uint64_t end_ns, uint64_t self_ns) MUST_USE;
 int span_builder_add_explicit(
 	struct span_builder *builder, uint32_t name, uint64_t start_ns, uint64_t end_ns) MUST_USE;
-/* An argument of row `row` (builder->count - 1 for the span just added). STATUS_LIMIT when the block
- * holds SPANS_ARGS_MAX already. */
+/* An argument of row `row` (builder->count - 1 for the span just added). STATUS_LIMIT when the
+ * block holds SPANS_ARGS_MAX already. */
 int span_builder_add_arg(struct span_builder *builder, uint32_t row, uint32_t key,
 	enum arg_type type, uint64_t value) MUST_USE;
 /* Appends the payload to `out`. */

@@ -22,9 +22,11 @@ static const struct table_schema schemas[TABLE_COUNT] = {
 			{ "kind", COLUMN_PLAIN }, { "name", COLUMN_PLAIN } } },
 	[TABLE_ALLOCATIONS] = { 6, ALLOCATIONS_TIME,
 		{ { "track", COLUMN_DELTA }, { "time", COLUMN_DELTA }, { "address", COLUMN_DELTA },
-			{ "bytes", COLUMN_PLAIN }, { "pool", COLUMN_PLAIN }, { "kind", COLUMN_PLAIN } } },
+			{ "bytes", COLUMN_PLAIN }, { "pool", COLUMN_PLAIN },
+			{ "kind", COLUMN_PLAIN } } },
 	[TABLE_SAMPLES] = { 3, SAMPLES_TIME,
-		{ { "track", COLUMN_DELTA }, { "time", COLUMN_DELTA }, { "stack", COLUMN_PLAIN } } },
+		{ { "track", COLUMN_DELTA }, { "time", COLUMN_DELTA },
+			{ "stack", COLUMN_PLAIN } } },
 	[TABLE_METADATA] = { 2, -1, { { "key", COLUMN_DELTA }, { "value", COLUMN_DELTA } } },
 	[TABLE_LEDGER] = { 5, -1,
 		{ { "kind", COLUMN_PLAIN }, { "what", COLUMN_PLAIN }, { "count", COLUMN_PLAIN },
@@ -54,6 +56,7 @@ const char *link_kind_name(unsigned kind)
 	static const char *const names[LINK_KINDS] = { "flow_begin", "flow_step", "flow_end",
 		"correlation" };
 
+	kind &= LINK_KIND_MASK;
 	return kind < LINK_KINDS ? names[kind] : "?";
 }
 

@@ -70,7 +70,10 @@ enum link_kind {
 	LINK_FLOW_STEP = 1,
 	LINK_FLOW_END = 2,
 	LINK_CORRELATION = 3,
-	LINK_KINDS
+	LINK_KINDS,
+	LINK_KIND_MASK = 7,
+	LINK_ENCLOSING = 8, /* binds to the span around it, not to the next one */
+	LINK_TEXT_ID = 16   /* the id is the number of a string */
 };
 const char *link_kind_name(unsigned kind);
 enum allocation_kind { ALLOCATION_FREE = 1u << 0, ALLOCATION_DEVICE = 1u << 1 };
@@ -80,7 +83,8 @@ struct table_rows {
 	size_t count;
 	size_t capacity;
 	uint64_t *cells[TABLE_COLUMNS_MAX];
-	unsigned columns; /* that have room for `capacity` rows: one struct may serve several tables */
+	unsigned columns; /* that have room for `capacity` rows: one struct may serve several tables
+			   */
 };
 
 void table_rows_init(struct table_rows *rows);

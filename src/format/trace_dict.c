@@ -48,8 +48,8 @@ int trace_dict_name(struct trace_dict *dict, uint32_t name, uint32_t category, u
 	return STATUS_OK;
 }
 
-int trace_dict_track(struct trace_dict *dict, uint32_t parent, enum track_kind kind,
-	uint64_t os_id, uint32_t name, uint32_t unit, uint32_t *ret_id)
+int trace_dict_track(struct trace_dict *dict, uint32_t parent, enum track_kind kind, uint64_t os_id,
+	uint32_t name, uint32_t unit, uint32_t *ret_id)
 {
 	uint64_t row[] = { [TRACKS_PARENT] = parent,
 		[TRACKS_KIND] = kind,

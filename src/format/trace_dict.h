@@ -26,8 +26,8 @@ int trace_dict_string(
 int trace_dict_name(
 	struct trace_dict *dict, uint32_t name, uint32_t category, uint32_t *ret_id) MUST_USE;
 /* Always adds; numbers count from 0. `unit` and `name` are strings. */
-int trace_dict_track(struct trace_dict *dict, uint32_t parent, enum track_kind kind,
-	uint64_t os_id, uint32_t name, uint32_t unit, uint32_t *ret_id) MUST_USE;
+int trace_dict_track(struct trace_dict *dict, uint32_t parent, enum track_kind kind, uint64_t os_id,
+	uint32_t name, uint32_t unit, uint32_t *ret_id) MUST_USE;
 int trace_dict_stack(
 	struct trace_dict *dict, const uint32_t *frames, size_t count, uint32_t *ret_id) MUST_USE;
 

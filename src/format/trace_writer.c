@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DICT_ROWS_PER_BLOCK 65536u
+#define DICT_ROWS_PER_BLOCK  65536u
 #define DICT_BYTES_PER_BLOCK (16u << 20)
 #define INDEX_ROWS_PER_BLOCK (512u << 10) /* well below BLOCK_ROWS_MAX and BLOCK_RAW_MAX */
 
@@ -66,7 +66,8 @@ void trace_writer_release(struct trace_writer *writer)
 }
 
 /* All or nothing: after a failure the file ends where the last whole block ended. */
-static int write_all(struct trace_writer *writer, const void *bytes, size_t count, struct error *err)
+static int write_all(
+	struct trace_writer *writer, const void *bytes, size_t count, struct error *err)
 {
 	const uint8_t *at = bytes;
 	size_t left = count;
@@ -132,9 +133,9 @@ static int write_rows(struct trace_writer *writer, enum block_table table,
 	const struct table_rows *rows, size_t first, size_t count, struct error *err)
 {
 	const struct table_schema *schema = table_schema(table);
-	struct block_header header = { .table = (uint8_t)table,
-		.track = (uint32_t)first,
-		.rows = (uint32_t)count };
+	struct block_header header = {
+		.table = (uint8_t)table, .track = (uint32_t)first, .rows = (uint32_t)count
+	};
 
 	if (schema->time_column >= 0) {
 		table_rows_span(rows, schema, &header.time_min_ns, &header.time_max_ns);
@@ -273,15 +274,16 @@ int trace_writer_ledger(struct trace_writer *writer, struct trace_dict *dict,
 	if (status == STATUS_OK)
 		status = ledger_row(&rows, dict, 1, "skipped", ledger->skipped, "", "");
 	if (status == STATUS_OK)
-		status = ledger_row(&rows, dict, 1, "clock_error_ns", ledger->clock_error_ns, "", "");
+		status = ledger_row(
+			&rows, dict, 1, "clock_error_ns", ledger->clock_error_ns, "", "");
 	if (status == STATUS_OK && ledger->overhead_percent >= 0)
 		status = ledger_row(&rows, dict, 1, "overhead_millionths",
 			(uint64_t)(ledger->overhead_percent * 1e4 + 0.5), "", "");
 	for (size_t i = 0; status == STATUS_OK && i < ledger->count; i++) {
 		const struct ledger_entry *entry = &ledger->entries[i];
 
-		status = ledger_row(&rows, dict, 0, entry->what, entry->count, entry->where,
-			entry->effect);
+		status = ledger_row(
+			&rows, dict, 0, entry->what, entry->count, entry->where, entry->effect);
 	}
 	if (status != STATUS_OK)
 		error_set(err, status, "out of memory for the ledger");
@@ -324,7 +326,8 @@ int trace_writer_finish(struct trace_writer *writer, struct error *err)
 			free(writer->temporary);
 			writer->temporary = NULL;
 		} else {
-			status = error_set_errno(err, STATUS_IO, "cannot rename to %s", writer->path);
+			status = error_set_errno(
+				err, STATUS_IO, "cannot rename to %s", writer->path);
 		}
 	}
 	trace_writer_release(writer);

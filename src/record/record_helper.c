@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* A collector for a program that was not started by `tacho record`: a process that the program cannot
- * see as a child. It is cloned without an exit signal, so no SIGCHLD and no wait() tells of it, and
- * the process that starts the tool is a grandchild in a session of its own. */
+/* A collector for a program that was not started by `tacho record`: a process that the program
+ * cannot see as a child. It is cloned without an exit signal, so no SIGCHLD and no wait() tells of
+ * it, and the process that starts the tool is a grandchild in a session of its own. */
 #include "record/record_internal.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +19,10 @@
 #define START_TIMEOUT_MS 5000
 #define ARGUMENTS_MAX    64
 #define VARIABLES_MAX    1024
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
 
 extern char **environ;
 
@@ -90,14 +95,14 @@ static bool find_program(const struct settings *settings, char *program, size_t 
 	dl_iterate_phdr(find_object, &self);
 	if (strchr(self.path, '/')) {
 		cut_path(self.path, 2);
-		record_text_add(
-			program, bytes, record_text_add(program, bytes, 0, self.path), "/bin/tacho");
+		record_text_add(program, bytes, record_text_add(program, bytes, 0, self.path),
+			"/bin/tacho");
 		if (access(program, X_OK) == 0)
 			return true;
 		/* Multiarch: lib/x86_64-linux-gnu/libtacho.so */
 		cut_path(self.path, 1);
-		record_text_add(
-			program, bytes, record_text_add(program, bytes, 0, self.path), "/bin/tacho");
+		record_text_add(program, bytes, record_text_add(program, bytes, 0, self.path),
+			"/bin/tacho");
 		if (access(program, X_OK) == 0)
 			return true;
 	}
@@ -112,8 +117,8 @@ struct launch {
 	char *variables[VARIABLES_MAX];
 };
 
-static void fill_launch(struct launch *launch, const struct settings *settings,
-	const char *output, int ready_fd)
+static void fill_launch(
+	struct launch *launch, const struct settings *settings, const char *output, int ready_fd)
 {
 	size_t count, at = 0, variables = 0;
 	const struct setting *table = settings_table(&count);
@@ -150,21 +155,32 @@ static void fill_launch(struct launch *launch, const struct settings *settings,
 	launch->variables[variables] = NULL;
 }
 
-/* In the grandchild, between clone and exec: only calls that are safe there. */
+/* Nothing of the program's may stay open in a process that outlives it. */
+static void close_others(int kept)
+{
+	struct rlimit limit = { .rlim_cur = 1024 };
+	int fd;
+
+	if (syscall(SYS_close_range, 3u, (unsigned)kept - 1, 0u) == 0 || kept == 3)
+		if (syscall(SYS_close_range, (unsigned)kept + 1, ~0u, 0u) == 0)
+			return;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	for (fd = 3; fd < (limit.rlim_cur < 65536 ? (int)limit.rlim_cur : 65536); fd++)
+		if (fd != kept)
+			close(fd);
+}
+
+/* In the grandchild, between clone and exec: only calls that are safe there. Signals
+ * stay blocked until the collector has its own handlers. */
 static void become_collector(struct launch *launch, int ready_fd)
 {
-	sigset_t none;
 	int null = open("/dev/null", O_RDWR);
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		if (null != fd)
 			dup2(null, fd);
+	close_others(ready_fd);
 	fcntl(ready_fd, F_SETFD, 0);
-	for (int fd = 3; fd < 1024; fd++)
-		if (fd != ready_fd)
-			close(fd);
 	execve(launch->program, launch->arguments, launch->variables);
 }
 
@@ -194,36 +210,72 @@ static bool read_answer(int fd, char *answer, size_t bytes)
 	return false;
 }
 
+/* Descriptors 0 to 2 may be free in the program; in the collector they are taken. */
+static bool make_pipe(int ends[2])
+{
+	int low[2];
+	bool made;
+
+	if (pipe2(low, O_CLOEXEC) != 0)
+		return false;
+	ends[0] = fcntl(low[0], F_DUPFD_CLOEXEC, 3);
+	ends[1] = fcntl(low[1], F_DUPFD_CLOEXEC, 3);
+	made = ends[0] >= 0 && ends[1] >= 0;
+	for (int i = 0; i < 2; i++) {
+		close(low[i]);
+		if (!made && ends[i] >= 0)
+			close(ends[i]);
+	}
+	return made;
+}
+
+/* Signals wait meanwhile: the program's handlers must not run in a copy of it. */
+static bool launch_collector(struct launch *launch, int ready_fd)
+{
+	sigset_t all, before;
+	long child;
+	int status;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	child = clone_silently();
+	if (child == 0) {
+		setsid();
+		if (clone_silently() == 0)
+			become_collector(launch, ready_fd);
+		_exit(0);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (child > 0)
+		while (waitpid((pid_t)child, &status, __WCLONE) < 0 && errno == EINTR)
+			;
+	return child > 0;
+}
+
 bool record_start_collector(const struct settings *settings, const char *output, char *folder,
 	size_t folder_bytes, char *ret_why, size_t why_bytes)
 {
 	static struct launch launch; /* large, and start is not called in parallel */
-	int ends[2], status;
+	int ends[2];
 	bool answered;
-	long child;
 
 	if (!find_program(settings, launch.program, sizeof launch.program)) {
 		record_text_add(ret_why, why_bytes, 0,
 			"the tacho program was not found: put it in PATH or set TACHO_COLLECTOR");
 		return false;
 	}
-	if (pipe2(ends, O_CLOEXEC) != 0) {
+	if (strlen(output) >= SETTING_TEXT_BYTES) {
+		record_text_add(ret_why, why_bytes, 0, "the output's name is too long");
+		return false;
+	}
+	if (!make_pipe(ends)) {
 		record_text_add(ret_why, why_bytes, 0, "no pipe could be made");
 		return false;
 	}
 	fill_launch(&launch, settings, output, ends[1]);
-	child = clone_silently();
-	if (child == 0) {
-		setsid();
-		if (clone_silently() == 0)
-			become_collector(&launch, ends[1]);
-		_exit(0);
-	}
+	answered = launch_collector(&launch, ends[1]);
 	close(ends[1]);
-	if (child > 0)
-		while (waitpid((pid_t)child, &status, __WCLONE) < 0 && errno == EINTR)
-			;
-	answered = child > 0 && read_answer(ends[0], folder, folder_bytes);
+	answered = answered && read_answer(ends[0], folder, folder_bytes);
 	close(ends[0]);
 	if (answered && folder[0] != '!')
 		return true;

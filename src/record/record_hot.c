@@ -20,13 +20,12 @@ static inline __attribute__((always_inline)) bool hot_write(uint64_t head)
 	uint32_t position;
 	uint64_t *record;
 
-	if (UNLIKELY(*(volatile uint32_t *)&thread->busy))
+	if (UNLIKELY(record_is_busy(thread)))
 		return false;
-	*(volatile uint32_t *)&thread->busy = 1;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	record_set_busy(thread, 1);
 	position = thread->position;
 	if (UNLIKELY(position + 16 > __atomic_load_n(&thread->limit, __ATOMIC_RELAXED))) {
-		*(volatile uint32_t *)&thread->busy = 0;
+		record_set_busy(thread, 0);
 		return false;
 	}
 	record = (uint64_t *)(void *)(thread->base + position);

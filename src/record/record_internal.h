@@ -6,8 +6,8 @@
  *                         | base, position                        shared memory
  *                         +-----------------------------> sub-buffer <---- collector
  *
- * A forked child finds its state zeroed (MADV_WIPEONFORK): position + bytes > limit sends it down the
- * slow path, where it notices that it is a new process and makes its own pool. */
+ * A forked child finds its state zeroed (MADV_WIPEONFORK): position + bytes > limit sends it down
+ * the slow path, where it notices that it is a new process and makes its own pool. */
 #pragma once
 
 #include "base/clock.h"
@@ -24,7 +24,7 @@
 #define RECORD_MAGIC  0x7ac40001u
 #define PENDING_MAX   64u
 #define PATH_BYTES    256u
-#define INITIAL_SUBS  16u /* half a MiB until more is needed */
+#define INITIAL_SUBS  16u         /* half a MiB until more is needed */
 #define SHM_KEEP_FREE (16u << 20) /* of the file system, for the program's own shared memory */
 
 /* A scope, phase or step that could not be written yet; see record_slow.c. */
@@ -81,6 +81,19 @@ static inline uint64_t record_ticks(void)
 										 : clock_mono_ns();
 }
 
+/* Between the thread and its own signal handlers; relaxed atomics, since the state may have
+ * belonged to a thread that is gone. */
+static inline uint32_t record_is_busy(const struct thread_state *thread)
+{
+	return __atomic_load_n(&thread->busy, __ATOMIC_RELAXED);
+}
+static inline void record_set_busy(struct thread_state *thread, uint32_t value)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&thread->busy, value, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 /* record_slow.c: what the hot path does not do itself. */
 void record_slow_begin(uint64_t head, uint64_t value);
 void record_slow_end(void);
@@ -90,10 +103,8 @@ uint64_t *record_reserve(uint32_t bytes, struct thread_state **ret_thread);
 static inline void record_commit(struct thread_state *thread, uint32_t bytes)
 {
 	thread->position += bytes;
-	atomic_store_explicit(
-		&thread->sub->committed, thread->position, memory_order_release);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	*(volatile uint32_t *)&thread->busy = 0;
+	atomic_store_explicit(&thread->sub->committed, thread->position, memory_order_release);
+	record_set_busy(thread, 0);
 }
 
 /* record_pool.c */

@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #define FIRST_TABLE_SLOTS 1024u
-#define RANGE_BYTES       (UINT64_C(1) << 30) /* address space only */
+#define RANGE_BYTES       (UINT64_C(1) << 30) /* address space only; less where that is limited */
+#define RANGE_BYTES_MIN   (UINT64_C(1) << 20)
 #define FIRST_RESERVE     (64u << 10)
 #define LOCK_SPINS        20000
 
@@ -24,6 +25,7 @@ struct name_table {
 
 static struct {
 	uint8_t *range; /* struct shm_names at its start */
+	uint64_t range_bytes;
 	_Atomic(struct name_table *) table;
 	uint32_t serial; /* of the shared file; 0 while private */
 	uint32_t session;
@@ -64,8 +66,8 @@ static bool lock(void)
 	for (int i = 0; i < LOCK_SPINS; i++) {
 		uint32_t open = 0;
 
-		if (atomic_compare_exchange_weak_explicit(&record_globals.process->names_lock, &open,
-			    1, memory_order_acquire, memory_order_relaxed))
+		if (atomic_compare_exchange_weak_explicit(&record_globals.process->names_lock,
+			    &open, 1, memory_order_acquire, memory_order_relaxed))
 			return true;
 		if (i > 100)
 			sched_yield();
@@ -80,18 +82,22 @@ static void unlock(void)
 
 static bool make_range(void)
 {
-	void *memory;
+	uint64_t bytes = RANGE_BYTES;
+	void *memory = MAP_FAILED;
 
 	if (names.range)
 		return true;
-	memory = mmap(NULL, RANGE_BYTES, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	for (; memory == MAP_FAILED && bytes >= RANGE_BYTES_MIN; bytes /= 4) {
+		memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		names.range_bytes = bytes;
+	}
 	if (memory == MAP_FAILED)
 		return false;
 	names.range = memory;
 	header()->magic = SHM_MAGIC_NAMES;
 	header()->version = SHM_VERSION;
-	header()->limit = (uint32_t)(RANGE_BYTES / SHM_NAME_UNIT);
+	header()->limit = (uint32_t)(names.range_bytes / SHM_NAME_UNIT);
 	atomic_store(&header()->used, SHM_NAME_FIRST);
 	atomic_store(&header()->reserved, header()->limit);
 	return true;
@@ -230,6 +236,23 @@ static uint32_t add(uint32_t hash, const char *name, size_t name_bytes, const ch
 	return id;
 }
 
+static bool is_ready(void)
+{
+	return record_globals.process &&
+	       atomic_load(&record_globals.process->phase) == PROCESS_READY;
+}
+
+static size_t text_bytes(const char *text)
+{
+	size_t bytes = strnlen(text, SHM_NAME_MAX + 1);
+
+	if (LIKELY(bytes <= SHM_NAME_MAX))
+		return bytes;
+	if (is_ready())
+		atomic_fetch_add(&record_globals.pool->cut_strings, 1);
+	return SHM_NAME_MAX;
+}
+
 uint32_t record_name(const char *name, const char *category)
 {
 	size_t name_bytes, category_bytes;
@@ -237,15 +260,14 @@ uint32_t record_name(const char *name, const char *category)
 
 	name = name ? name : "";
 	category = category ? category : "";
-	name_bytes = strnlen(name, SHM_NAME_MAX);
-	category_bytes = strnlen(category, SHM_NAME_MAX);
+	name_bytes = text_bytes(name);
+	category_bytes = text_bytes(category);
 	hash = hash_bytes(category, category_bytes, hash_bytes(name, name_bytes, 2166136261u));
 	id = find(hash, name, name_bytes, category, category_bytes);
 	if (LIKELY(id))
 		return id;
 	id = add(hash, name, name_bytes, category, category_bytes);
-	if (!id && record_globals.pool &&
-		atomic_load(&record_globals.process->phase) == PROCESS_READY)
+	if (!id && is_ready())
 		atomic_fetch_add(&record_globals.pool->names_lost, 1);
 	return id;
 }
@@ -263,7 +285,11 @@ static bool replace_range(int fd, uint64_t limit_bytes)
 	struct shm_names copy;
 	void *memory;
 
-	if (used > limit_bytes || ftruncate(fd, (off_t)limit_bytes) != 0 ||
+	if (limit_bytes > names.range_bytes)
+		limit_bytes = names.range_bytes;
+	if (limit_bytes > record_file_limit())
+		limit_bytes = record_file_limit() & ~UINT64_C(4095);
+	if (used > limit_bytes || reserve > limit_bytes || ftruncate(fd, (off_t)limit_bytes) != 0 ||
 		posix_fallocate(fd, 0, (off_t)reserve) != 0)
 		return false;
 	for (uint64_t done = sizeof copy; done < used;) {
@@ -281,7 +307,8 @@ static bool replace_range(int fd, uint64_t limit_bytes)
 	atomic_store(&copy.reserved, (uint32_t)(reserve / SHM_NAME_UNIT));
 	if (pwrite(fd, &copy, sizeof copy, 0) != (ssize_t)sizeof copy)
 		return false;
-	memory = mmap(names.range, limit_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	memory = mmap(
+		names.range, limit_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
 	return memory != MAP_FAILED;
 }
 
@@ -292,7 +319,8 @@ bool record_names_share(const char *folder, uint32_t session, uint64_t limit_byt
 	bool done = false;
 	int fd;
 
-	if (names.serial && names.session == session)
+	/* A child whose family is long gone may find that the collector has removed the file. */
+	if (names.serial && names.session == session && access(names.path, F_OK) == 0)
 		return true;
 	if (!lock())
 		return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* The pool of a process: making it, growing it, handing sub-buffers to threads. Memory is reserved
- * before it is touched, so a full file system is an error here and never a SIGBUS in the program. No
- * descriptor stays open: a program that closes them all does no harm. */
+ * before it is touched, so a full file system is an error here and never a SIGBUS in the program.
+ * No descriptor stays open: a program that closes them all does no harm. */
 #include "record/record_internal.h"
 
 #include <tacho/tacho.h>
@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <string.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,10 +20,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ATTACH_SPINS   2000
-#define GROW_RETRY_NS  UINT64_C(10000000)
-#define BEAT_NS        UINT64_C(5000000000)  /* without one for so long the collector is asked for */
-#define BEAT_LOST_NS   UINT64_C(60000000000) /* where it cannot be asked for, it is taken for dead */
+#define ATTACH_SPINS  2000
+#define GROW_RETRY_NS UINT64_C(10000000)
+#define BEAT_NS       UINT64_C(5000000000)  /* without one for so long the collector is asked for */
+#define BEAT_LOST_NS  UINT64_C(60000000000) /* where it cannot be asked for, it is taken for dead \
+					     */
 
 static __thread int attaching __attribute__((tls_model("initial-exec")));
 
@@ -128,9 +129,9 @@ static void describe_process(struct shm_pool *pool)
 	pool->parent_pid = getppid();
 	pool->image = image_number();
 	pool->start_ticks = record_ticks();
-	pool->pid_namespace =
-		statx(AT_FDCWD, "/proc/self/ns/pid", 0, STATX_INO, &namespace) == 0 ? namespace.stx_ino
-										    : 0;
+	pool->pid_namespace = statx(AT_FDCWD, "/proc/self/ns/pid", 0, STATX_INO, &namespace) == 0
+				      ? namespace.stx_ino
+				      : 0;
 	int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0) {
@@ -218,7 +219,8 @@ bool record_process_ready(void)
 	}
 	/* Another thread is at it; it takes well under a millisecond. */
 	for (int i = 0; i < ATTACH_SPINS; i++) {
-		uint32_t phase = atomic_load_explicit(&globals->process->phase, memory_order_acquire);
+		uint32_t phase =
+			atomic_load_explicit(&globals->process->phase, memory_order_acquire);
 
 		if (phase != PROCESS_ATTACHING)
 			return phase == PROCESS_READY;
@@ -244,7 +246,8 @@ static struct shm_slot *take_slot(struct shm_pool *pool)
 			!atomic_compare_exchange_strong(&slots[i].state, &state, SHM_SLOT_TAKEN))
 			continue;
 		high = atomic_load(&pool->slot_high);
-		while (high < i + 1 && !atomic_compare_exchange_weak(&pool->slot_high, &high, i + 1))
+		while (high < i + 1 &&
+			!atomic_compare_exchange_weak(&pool->slot_high, &high, i + 1))
 			;
 		return &slots[i];
 	}
@@ -270,7 +273,8 @@ static struct thread_state *attach_thread(void)
 	memset(slot->name, 0, sizeof slot->name);
 	prctl(PR_GET_NAME, slot->name);
 	thread = &globals->states[slot - pool_slots(globals->pool)];
-	memset(thread, 0, sizeof *thread);
+	record_set_busy(thread, 0);
+	memset(&thread->position, 0, sizeof *thread - offsetof(struct thread_state, position));
 	thread->slot = slot;
 	thread->pool = globals->pool;
 	thread->magic = RECORD_MAGIC;
@@ -303,20 +307,18 @@ static bool grow_pool(struct shm_pool *pool)
 
 	if (reserved >= pool->sub_count || clock_mono_ns() < atomic_load(after_ns))
 		return false;
-	/* Every event that finds no room comes by here: do not enter the kernel for each. */
-	atomic_store(after_ns, clock_mono_ns() + GROW_RETRY_NS);
 	if (wanted > pool->sub_count)
 		wanted = pool->sub_count;
 	fd = open(record_globals.pool_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return false;
-	done = reserve(fd, sub_offset(reserved), sub_offset(wanted));
-	close(fd);
+	done = fd >= 0 && reserve(fd, sub_offset(reserved), sub_offset(wanted));
+	if (fd >= 0)
+		close(fd);
 	/* Two threads may both have reserved the range; one of them publishes it. */
 	if (done && atomic_compare_exchange_strong(&pool->sub_reserved, &reserved, wanted))
 		mark_free(pool, reserved, wanted);
-	if (done)
-		atomic_store(after_ns, 0);
+	/* Every event that finds no room comes by here: do not enter the kernel for each. */
+	if (!done)
+		atomic_store(after_ns, clock_mono_ns() + GROW_RETRY_NS);
 	return done;
 }
 
@@ -341,8 +343,8 @@ static uint32_t take_free(struct shm_pool *pool)
 	return 0;
 }
 
-/* When the collector is gone nobody will ever free a sub-buffer: stop trying. One that is silent may
- * only be stopped, as by Ctrl-Z. */
+/* When the collector is gone nobody will ever free a sub-buffer: stop trying. One that is silent
+ * may only be stopped, as by Ctrl-Z. */
 static bool collector_alive(const struct shm_session *session, const struct shm_pool *pool)
 {
 	uint64_t beat = atomic_load_explicit(&session->heartbeat_ns, memory_order_relaxed);
@@ -364,7 +366,7 @@ bool record_next_sub(struct thread_state *thread)
 	struct shm_sub *sub;
 	int saved = errno;
 
-	if (!number && grow_pool(pool))
+	while (!number && grow_pool(pool))
 		number = take_free(pool);
 	if (!number && !collector_alive(record_globals.session, pool))
 		record_switch_off();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* The session this process belongs to: joining one that `tacho record` made, starting one of its own,
- * pausing, and the schedule by steps. */
+/* The session this process belongs to: joining one that `tacho record` made, starting one of its
+ * own, pausing, and the schedule by steps. */
 #include "record/record_internal.h"
 
 #include <tacho/tacho.h>
@@ -42,6 +42,11 @@ void record_switch_off(void)
 	__atomic_store_n(&tacho_switch, &record_no_state.limit, __ATOMIC_RELEASE);
 }
 
+static bool is_switched_off(void)
+{
+	return __atomic_load_n(&tacho_switch, __ATOMIC_ACQUIRE) == &record_no_state.limit;
+}
+
 bool record_has_session(void)
 {
 	return record_globals.session != NULL;
@@ -79,6 +84,7 @@ static bool renew_states(struct record_globals *globals)
 
 	if (!states)
 		return false;
+	atomic_store(&globals->process->phase, PROCESS_ATTACHING); /* until all is in place */
 	globals->states = states;
 	globals->pool = NULL;
 	for (uint32_t i = 0; old && i < SHM_SLOTS; i++)
@@ -128,7 +134,8 @@ bool record_join(const char *folder, char *ret_why, size_t why_bytes)
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_SIZE, &info) != 0 ||
 		info.stx_size < sizeof *session) {
 		close(fd);
-		record_text_add(ret_why, why_bytes, 0, "the session is of another version of Tacho");
+		record_text_add(
+			ret_why, why_bytes, 0, "the session is of another version of Tacho");
 		return false;
 	}
 	session = mmap(NULL, sizeof *session, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -139,12 +146,14 @@ bool record_join(const char *folder, char *ret_why, size_t why_bytes)
 	}
 	if (session->magic != SHM_MAGIC_SESSION || session->version != SHM_VERSION) {
 		munmap(session, sizeof *session);
-		record_text_add(ret_why, why_bytes, 0, "the session is of another version of Tacho");
+		record_text_add(
+			ret_why, why_bytes, 0, "the session is of another version of Tacho");
 		return false;
 	}
 	if (!renew_states(globals)) {
 		munmap(session, sizeof *session);
-		record_text_add(ret_why, why_bytes, 0, "there is no memory for the threads' states");
+		record_text_add(
+			ret_why, why_bytes, 0, "there is no memory for the threads' states");
 		return false;
 	}
 	record_text_add(globals->folder, sizeof globals->folder, 0, folder);
@@ -206,8 +215,8 @@ static int start_own(const struct tacho_options *options)
 	for (size_t i = 0; options && i < options->set_count; i++) {
 		const char *assignment = options->set[i];
 
-		if (settings_assign(&settings, assignment ? assignment : "", SETTING_FROM_API, &err) ==
-			STATUS_OK)
+		if (settings_assign(&settings, assignment ? assignment : "", SETTING_FROM_API,
+			    &err) == STATUS_OK)
 			continue;
 		set_status(TACHO_FAILED, "bad option: ", err.message);
 		return TACHO_ERROR_OPTION;
@@ -268,9 +277,9 @@ static void note_toggle(struct shm_session *session, bool on)
 	atomic_store_explicit(&session->toggle_count, at + 1, memory_order_release);
 }
 
-/* Tells the collector when recording was switched, so that it can close what was open then. An event
- * after the switch has a later time and is published later, so each order below is the one that
- * matters. A lock that stays closed belonged to a process that was killed: go on without. */
+/* Tells the collector when recording was switched, so that it can close what was open then. An
+ * event after the switch has a later time and is published later, so each order below is the one
+ * that matters. A lock that stays closed belonged to a process that was killed: go on without. */
 void record_set_active(struct shm_session *session, bool on)
 {
 	uint32_t open = 0;
@@ -308,8 +317,7 @@ RECORD_API enum tacho_state tacho_status(void)
 
 	if (!session || state == TACHO_FAILED)
 		return (enum tacho_state)state;
-	if (atomic_load(&session->ended) ||
-		atomic_load(&record_globals.process->phase) == PROCESS_REFUSED)
+	if (atomic_load(&session->ended) || is_switched_off())
 		return TACHO_FAILED;
 	return atomic_load(&session->active) ? TACHO_RECORDING : TACHO_PAUSED;
 }
@@ -322,12 +330,15 @@ RECORD_API const char *tacho_status_text(void)
 		return "the recording has ended";
 	if (session && atomic_load(&record_globals.process->phase) == PROCESS_REFUSED)
 		return session->note[0] ? session->note : "this process is not to be recorded";
+	if (session && is_switched_off())
+		return "the collector is gone";
 	if (session && !atomic_load(&session->active) &&
 		atomic_load(&record_globals.state) == TACHO_RECORDING)
 		return "paused by the session's schedule or by another process";
-	return record_globals.status_text[0] ? record_globals.status_text
-					     : "not recording: start the program with `tacho record` or "
-					       "call tacho_start()";
+	return record_globals.status_text[0]
+		       ? record_globals.status_text
+		       : "not recording: start the program with `tacho record` or "
+			 "call tacho_start()";
 }
 
 RECORD_API const char *tacho_version(void)
@@ -338,7 +349,8 @@ RECORD_API const char *tacho_version(void)
 RECORD_API int tacho_flush(uint64_t timeout_ns)
 {
 	struct shm_pool *pool = record_globals.pool;
-	uint64_t until = clock_mono_ns() + timeout_ns;
+	uint64_t now = clock_mono_ns(),
+		 until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
 	const struct timespec nap = { .tv_nsec = 500000 };
 	int saved = errno;
 	uint32_t wanted;
@@ -358,8 +370,8 @@ RECORD_API int tacho_flush(uint64_t timeout_ns)
 	return result;
 }
 
-/* Whether step number `count` of this process is to be recorded. During warm-up the buffers are made
- * ready, so that the first recorded step does not pay for them. */
+/* Whether step number `count` of this process is to be recorded. During warm-up the buffers are
+ * made ready, so that the first recorded step does not pay for them. */
 static void follow_schedule(struct shm_session *session, uint64_t count)
 {
 	uint64_t wait = session->schedule_wait, warmup = session->schedule_warmup;
@@ -384,9 +396,9 @@ RECORD_API void tacho_step(uint64_t number)
 
 	if (!session)
 		return;
-	if (session->schedule_active && (atomic_load(&session->schedule_pid) == self ||
-						atomic_compare_exchange_strong(
-							&session->schedule_pid, &nobody, self))) {
+	if (session->schedule_active &&
+		(atomic_load(&session->schedule_pid) == self ||
+			atomic_compare_exchange_strong(&session->schedule_pid, &nobody, self))) {
 		bool was_on = atomic_load(&session->active);
 
 		if (was_on)
@@ -407,8 +419,7 @@ RECORD_API void tacho_phase(const char *name)
 {
 	if (!tacho_on())
 		return;
-	record_slow_begin(
-		shm_head(SHM_PHASE, 1, 0, name ? record_name(name, "phase") : 0), 0);
+	record_slow_begin(shm_head(SHM_PHASE, 1, 0, name ? record_name(name, "phase") : 0), 0);
 }
 
 /* Runs when the library is loaded: joins the session of `tacho record`, if there is one, or starts
@@ -426,8 +437,9 @@ static __attribute__((constructor)) void on_load(void)
 			set_status(TACHO_RECORDING, "recording under `tacho record`", "");
 		else
 			set_status(TACHO_FAILED, why, "");
-	} else if (enabled && (strcmp(enabled, "1") == 0 || strcmp(enabled, "on") == 0 ||
-				      strcmp(enabled, "true") == 0 || strcmp(enabled, "yes") == 0)) {
+	} else if (enabled &&
+		   (strcmp(enabled, "1") == 0 || strcmp(enabled, "on") == 0 ||
+			   strcmp(enabled, "true") == 0 || strcmp(enabled, "yes") == 0)) {
 		(void)start_own(NULL);
 	}
 	errno = saved;

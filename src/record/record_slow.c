@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* What happens when a record does not fit: move to the next sub-buffer, and if none is free, drop so
- * that nesting stays right.
+/* What happens when a record does not fit: move to the next sub-buffer, and if none is free, drop
+ * so that nesting stays right.
  *
  * While no sub-buffer is free ("starving"), scopes that begin are only noted in thread->pending. A
  * scope that also ends then is dropped and counted once. Ends of scopes that began before go into
- * the tail that every sub-buffer keeps for them, or are counted in lost_ends when even that is full.
- * As soon as a sub-buffer is free again, the scopes still pending are written with the times they
- * really began at. So nothing is lost but scopes that began and ended without room. */
+ * the tail that every sub-buffer keeps for them, or are counted in lost_ends when even that is
+ * full. As soon as a sub-buffer is free again, the scopes still pending are written with the times
+ * they really began at. So nothing is lost but scopes that began and ended without room. */
 #include "record/record_internal.h"
 
 #include <errno.h>
-
-static void set_busy(struct thread_state *thread, uint32_t value)
-{
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	*(volatile uint32_t *)&thread->busy = value;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
 
 static void count_scope(struct thread_state *thread)
 {
@@ -51,21 +44,20 @@ static struct thread_state *enter(struct thread_state **ret_interrupted)
 	*ret_interrupted = NULL;
 	if (thread != &record_no_state && thread->magic == RECORD_MAGIC &&
 		thread->pool == record_globals.pool) {
-		if (*(volatile uint32_t *)&thread->busy) {
+		if (record_is_busy(thread)) {
 			*ret_interrupted = thread;
 			return NULL;
 		}
-		set_busy(thread, 1);
+		record_set_busy(thread, 1);
 		return thread;
 	}
 	thread = record_thread_attach();
 	if (thread)
-		set_busy(thread, 1);
+		record_set_busy(thread, 1);
 	return thread;
 }
 
-static void write_words(
-	struct thread_state *thread, uint64_t head, uint64_t ticks, uint64_t value)
+static void write_words(struct thread_state *thread, uint64_t head, uint64_t ticks, uint64_t value)
 {
 	uint32_t bytes = shm_head_units(head) * 16;
 	uint64_t *record = (uint64_t *)(void *)(thread->base + thread->position);
@@ -77,8 +69,7 @@ static void write_words(
 		record[3] = 0;
 	}
 	thread->position += bytes;
-	atomic_store_explicit(
-		&thread->sub->committed, thread->position, memory_order_release);
+	atomic_store_explicit(&thread->sub->committed, thread->position, memory_order_release);
 }
 
 /* Moves to a new sub-buffer, if there is one, and writes what waited for it. */
@@ -164,7 +155,7 @@ void record_slow_begin(uint64_t head, uint64_t value)
 		write_words(thread, head, record_ticks(), value);
 	else
 		note_pending(thread, head, value);
-	set_busy(thread, 0);
+	record_set_busy(thread, 0);
 }
 
 /* The end of a scope that was itself never written. */
@@ -204,7 +195,7 @@ void record_slow_end(void)
 		thread->lost_ends++;
 		thread->lost_ticks = record_ticks();
 	}
-	set_busy(thread, 0);
+	record_set_busy(thread, 0);
 }
 
 uint64_t *record_reserve(uint32_t bytes, struct thread_state **ret_thread)
@@ -223,7 +214,7 @@ uint64_t *record_reserve(uint32_t bytes, struct thread_state **ret_thread)
 	}
 	if (!have_room(thread, bytes)) {
 		count_event(thread);
-		set_busy(thread, 0);
+		record_set_busy(thread, 0);
 		return NULL;
 	}
 	*ret_thread = thread;

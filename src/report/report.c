@@ -48,7 +48,7 @@ int report_run(struct report *report, const struct trace *trace,
 	if (status != STATUS_OK)
 		return status;
 	status = analyze_counters(trace, &options->analyze, &report->counters, err);
-	if (status == STATUS_OK && (options->with_tree || report_shows(report, REPORT_TREE))) {
+	if (status == STATUS_OK && report_shows(report, REPORT_TREE)) {
 		status = analyze_tree(trace, &options->analyze, &report->tree, err);
 		report->has_tree = status == STATUS_OK;
 	}

@@ -44,7 +44,6 @@ struct report_options {
 	enum report_sort sort;
 	bool sorted;    /* the user chose `sort`; steps are otherwise in order of time */
 	uint64_t top;   /* rows of a table; REPORT_TOP_ALL: all */
-	bool with_tree; /* analyse the call tree even though the view does not show it */
 	unsigned width; /* text only */
 	bool colour;    /* text only */
 	struct analyze_options analyze;

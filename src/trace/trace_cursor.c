@@ -59,7 +59,7 @@ void trace_cursor_release(struct trace_cursor *cursor)
 /* Puts the offset of the block behind a message that does not have one. */
 static int decode_failed(struct error *err, int status, uint64_t offset)
 {
-	struct error inner = ERROR_INIT;
+	struct error inner;
 
 	if (!err)
 		return status;

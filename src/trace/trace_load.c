@@ -222,7 +222,7 @@ static int load_rows(struct loader *loader, unsigned table, size_t rows, struct 
 	int status = table_rows_decode(&loader->rows, schema, rows, in);
 
 	for (size_t i = 0; status == STATUS_OK && i < loader->rows.count; i++) {
-		uint64_t row[TABLE_COLUMNS_MAX];
+		uint64_t row[TABLE_COLUMNS_MAX] = { 0 };
 
 		for (unsigned c = 0; c < schema->column_count; c++)
 			row[c] = cells[c][i];

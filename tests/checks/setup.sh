@@ -47,7 +47,8 @@ try 2 'the installation failed'
 for command in gcc g++ cmake ninja pkg-config; do
 	ln -s "$bin/dpkg" "$bin/$command"
 done
-if [ -e /usr/include/zstd.h ] && [ -e /usr/include/xxhash.h ]; then
+if [ -e /usr/include/zstd.h ] && [ -e /usr/include/xxhash.h ] &&
+	[ -e /usr/include/zlib.h ]; then
 	rm "$tree/asked"
 	try 0 ''
 	[ -z "$output" ] && [ ! -e "$tree/asked" ] || try 0 'nothing at all'

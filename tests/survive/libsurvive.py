@@ -54,7 +54,7 @@ def main():
 
 def check(condition, *facts):
     if not condition:
-        raise AssertionError(" | ".join(str(f) for f in facts) or "check failed")
+        raise AssertionError(" | ".join(str(f)[:1500] for f in facts) or "check failed")
 
 
 def same(actual, expected, *facts):
@@ -110,7 +110,7 @@ class Trace:
         self.ledger = self.info["ledger"]
         self.report = None
         if report:
-            done = run([TACHO, "report", "--json", path])
+            done = run([TACHO, "report", "--json", "--by", "all", path])
             self.report = json.loads(done.stdout)
         self.check_sane()
 
@@ -139,7 +139,8 @@ class Trace:
         return {by_id[t["parent"]]["os_id"] for t in self.threads()}
 
     def steps(self):
-        return [s["number"] for s in self.report["steps"]]
+        recorded = self.report["summary"]["steps_recorded"]
+        return [s["number"] for s in self.report["steps"]] if recorded else []
 
     def metadata(self, key):
         return self.info["metadata"].get(key)
@@ -163,6 +164,14 @@ class Trace:
             check(inside.get(node["id"], 0) <= node["total_ns"], "children outlast a parent", node)
             if not tree["cut"]:
                 same(node["total_ns"] - inside.get(node["id"], 0), node["self_ns"], "self", node)
+
+
+def finished(path, seconds=30):
+    """The trace of a program that recorded itself: its collector ends a little later."""
+    wait_until(lambda: os.path.exists(path) and
+               b'"repaired": false' in run([TACHO, "info", "--json", path], None).stdout,
+               f"{path} being finished", seconds)
+    return Trace(path)
 
 
 def exact(trace, produced, other_events=0):

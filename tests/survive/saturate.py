@@ -56,7 +56,8 @@ def storm_of_signals():
     arguments = trace.ledger["produced"] - produced - in_handler
     same(arguments, produced // 2, "arguments", trace.ledger)
     same(trace.named("outer") + trace.named("inner") + trace.named("handler") +
-         trace.named("handler inner") + trace.entry("scopes dropped"), produced + in_handler)
+         trace.named("handler inner") + trace.entry("scopes dropped") +
+         trace.entry("events dropped before"), produced + in_handler)
     same(trace.entry("ends without a begin"), 0, trace.ledger)
     same(trace.entry("scopes still open"), 0, trace.ledger)
     for node in trace.report["tree"]["nodes"]:

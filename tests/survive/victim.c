@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* A program to be recorded and maltreated: victim MODE [ARGUMENT...]. The modes of one thread and one
- * process are here; those with threads, processes and odd names in the files beside it. */
+/* A program to be recorded and maltreated: victim MODE [ARGUMENT...]. The modes of one thread and
+ * one process are here; those with threads, processes and odd names in the files beside it. */
 #define _GNU_SOURCE
 #include "victim.h"
 
@@ -157,7 +157,8 @@ static void on_storm(int signal)
 static int run_storm(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = on_storm, .sa_flags = SA_RESTART };
-	struct itimerval timer = { .it_interval.tv_usec = 100, .it_value.tv_usec = 100 }, none = { 0 };
+	struct itimerval timer = { .it_interval.tv_usec = 100, .it_value.tv_usec = 100 },
+			 none = { 0 };
 	double until = seconds() + (double)number(argc, argv, 1, 2);
 	sigset_t set;
 
@@ -328,7 +329,8 @@ static int run_close_all(int argc, char **argv)
 	return 7;
 }
 
-/* COUNT: opens descriptors before it records, and checks afterwards that they are what they were. */
+/* COUNT: opens descriptors before it records, and checks afterwards that they are what they were.
+ */
 static int run_open_many(int argc, char **argv)
 {
 	int count = (int)number(argc, argv, 0, 100), bad = 0;
@@ -368,7 +370,8 @@ static void on_child(int signal)
 	child_signals++;
 }
 
-/* OUTPUT [KEY=VALUE...]: records itself with tacho_start(); OUTPUT "-" leaves it to TACHO_ENABLED. */
+/* OUTPUT [KEY=VALUE...]: records itself with tacho_start(); OUTPUT "-" leaves it to TACHO_ENABLED.
+ */
 static int run_self(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = on_child };
@@ -417,12 +420,25 @@ static int run_outlive(int argc, char **argv)
 }
 
 static const struct mode modes[] = {
-	{ "scopes", run_scopes }, { "publish", run_publish }, { "saturate", run_saturate },
-	{ "saturate_steps", run_saturate_steps }, { "storm", run_storm }, { "pace", run_pace },
-	{ "steps", run_steps }, { "windows", run_windows }, { "open", run_open },
-	{ "unbalanced", run_unbalanced }, { "echo", run_echo }, { "die", run_die },
-	{ "signals", run_signals }, { "close_all", run_close_all }, { "open_many", run_open_many },
-	{ "status", run_status }, { "self", run_self }, { "outlive", run_outlive }, { NULL, NULL },
+	{ "scopes", run_scopes },
+	{ "publish", run_publish },
+	{ "saturate", run_saturate },
+	{ "saturate_steps", run_saturate_steps },
+	{ "storm", run_storm },
+	{ "pace", run_pace },
+	{ "steps", run_steps },
+	{ "windows", run_windows },
+	{ "open", run_open },
+	{ "unbalanced", run_unbalanced },
+	{ "echo", run_echo },
+	{ "die", run_die },
+	{ "signals", run_signals },
+	{ "close_all", run_close_all },
+	{ "open_many", run_open_many },
+	{ "status", run_status },
+	{ "self", run_self },
+	{ "outlive", run_outlive },
+	{ NULL, NULL },
 };
 
 int main(int argc, char **argv)

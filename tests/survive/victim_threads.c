@@ -49,7 +49,7 @@ static void *brief(void *argument)
 	return NULL;
 }
 
-/* COUNT SCOPES: threads one after the other */
+/* COUNT SCOPES US: threads one after the other, with a pause after each hundred */
 static int run_threads_in_turn(int argc, char **argv)
 {
 	long count = number(argc, argv, 0, 5000), each = number(argc, argv, 1, 4);
@@ -57,6 +57,8 @@ static int run_threads_in_turn(int argc, char **argv)
 	for (long i = 0; i < count; i++) {
 		pthread_t thread;
 
+		if (i % 100 == 0)
+			nap_us(number(argc, argv, 2, 0));
 		if (pthread_create(&thread, NULL, brief, (void *)(intptr_t)each) != 0)
 			return 3;
 		pthread_join(thread, NULL);

@@ -16,7 +16,7 @@
 static struct trace *sample;
 
 static const struct report_options plain = {
-	.view = REPORT_ALL, .top = REPORT_TOP_ALL, .width = 80, .with_tree = true
+	.view = REPORT_ALL, .top = REPORT_TOP_ALL, .width = 80
 };
 
 static const char *text_of(struct buffer *out)

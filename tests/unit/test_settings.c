@@ -54,12 +54,16 @@ static void test_mistakes_are_named(void)
 	settings_init(&settings);
 	CHECK_EQ(settings_set(&settings, "pool_sise", "4M", SETTING_FROM_API, &err), STATUS_USAGE);
 	CHECK(strstr(err.message, "pool_sise") && strstr(err.message, "pool_size"));
-	CHECK_EQ(settings_set(&settings, "pool_size", "lots", SETTING_FROM_API, &err), STATUS_USAGE);
+	CHECK_EQ(
+		settings_set(&settings, "pool_size", "lots", SETTING_FROM_API, &err), STATUS_USAGE);
 	CHECK(strstr(err.message, "lots"));
 	CHECK_EQ(settings_set(&settings, "pool_size", "1", SETTING_FROM_API, &err), STATUS_USAGE);
-	CHECK_EQ(settings_set(&settings, "counters_rate", "0", SETTING_FROM_API, &err), STATUS_USAGE);
-	CHECK_EQ(settings_set(&settings, "schedule", "1,2,0,1", SETTING_FROM_API, &err), STATUS_USAGE);
-	CHECK_EQ(settings_set(&settings, "schedule", "1,2,3", SETTING_FROM_API, &err), STATUS_USAGE);
+	CHECK_EQ(settings_set(&settings, "counters_rate", "0", SETTING_FROM_API, &err),
+		STATUS_USAGE);
+	CHECK_EQ(settings_set(&settings, "schedule", "1,2,0,1", SETTING_FROM_API, &err),
+		STATUS_USAGE);
+	CHECK_EQ(
+		settings_set(&settings, "schedule", "1,2,3", SETTING_FROM_API, &err), STATUS_USAGE);
 	CHECK_EQ(settings_assign(&settings, "no equals", SETTING_FROM_API, &err), STATUS_USAGE);
 	CHECK_EQ(settings_assign(&settings, "=x", SETTING_FROM_API, &err), STATUS_USAGE);
 	CHECK_EQ(settings_number(&settings, SETTING_POOL_SIZE), 32u << 20);

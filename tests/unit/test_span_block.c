@@ -161,6 +161,33 @@ static void explicit_there_and_back(void)
 	buffer_release(&payload);
 }
 
+/* A scope whose children are lost, but not its grandchildren: it has none as far as the block goes.
+ */
+static void a_lost_level(void)
+{
+	struct span_builder builder;
+	struct span_batch batch;
+	struct buffer payload;
+	struct error err = ERROR_INIT;
+
+	span_builder_init(&builder, SPANS_NESTED);
+	span_batch_init(&batch);
+	buffer_init(&payload);
+	CHECK_EQ(span_builder_start(&builder, NULL, 0), STATUS_OK);
+	CHECK_EQ(span_builder_add_nested(&builder, 0, 2, 100, 110, 10), STATUS_OK);
+	CHECK_EQ(span_builder_add_nested(&builder, 1, 0, 50, 300, 250), STATUS_OK);
+	CHECK_EQ(span_builder_add_nested(&builder, 2, 3, 310, 320, 10), STATUS_OK);
+	CHECK_EQ(span_builder_encode(&builder, &payload), STATUS_OK);
+	CHECK_EQ(span_batch_decode(&batch, &payload, 3, 3, false, &err), STATUS_OK);
+	CHECK_EQ(batch.start_ns[1], 50);
+	CHECK_EQ(batch.duration_ns[1], 250);
+	CHECK_EQ(batch.self_ns[1], 250);
+	CHECK_EQ(batch.start_ns[2], 310);
+	span_builder_release(&builder);
+	span_batch_release(&batch);
+	buffer_release(&payload);
+}
+
 /* Keys: 10 on every row, 20 on some, 30 twice on one row, 40 of two types. */
 static void add_args(struct span_builder *builder, uint32_t row)
 {
@@ -301,7 +328,7 @@ static void lies_are_refused(void)
 	struct lie lie = truth;
 
 	CHECK_EQ(decode_lie(&lie), STATUS_OK);
-	lie.layout = 2;
+	lie.layout = SPANS_INSTANT + 1;
 	CHECK_EQ(decode_lie(&lie), STATUS_FORMAT);
 	lie = truth, lie.carried = 1u << 20;
 	CHECK_EQ(decode_lie(&lie), STATUS_FORMAT);
@@ -421,6 +448,7 @@ int main(int argc, char **argv)
 	static const struct unit_test tests[] = {
 		UNIT(nested_there_and_back),
 		UNIT(explicit_there_and_back),
+		UNIT(a_lost_level),
 		UNIT(args_there_and_back),
 		UNIT(lies_are_refused),
 		UNIT(lying_arguments_are_refused),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* The collector's parts that need no process: the store with its flight recorder and size limit, the
- * watch over steps, names of output files. */
+/* The collector's parts that need no process: the store with its flight recorder and size limit,
+ * the watch over steps, names of output files. */
 #include "collect/output_name.h"
 #include "collect/step_watch.h"
 #include "collect/store.h"

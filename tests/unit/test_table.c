@@ -158,7 +158,8 @@ static void names_of_kinds(void)
 	CHECK_STR(track_kind_name(TRACK_OTHER), "other");
 	CHECK_STR(track_kind_name(1000), "other");
 	CHECK_STR(link_kind_name(LINK_CORRELATION), "correlation");
-	CHECK_STR(link_kind_name(1000), "?");
+	CHECK_STR(link_kind_name(LINK_FLOW_END | LINK_ENCLOSING), "flow_end");
+	CHECK_STR(link_kind_name(LINK_KINDS), "?");
 	CHECK(!table_schema(TABLE_SPANS));
 	CHECK(!table_schema(TABLE_STRINGS));
 	CHECK(!table_schema((enum block_table)1000));

@@ -9,6 +9,8 @@ try report --top many small.tacho
 try report --top
 try report --from soon small.tacho
 try report --from 2s --until 1s small.tacho
+try report --from 1s small.tacho
+try export --to csv --from 1s small.tacho
 try report --json=yes small.tacho
 try report --json --format markdown small.tacho
 try report -x small.tacho

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* Small traces for tests. */
-#include "tests/unit/test_trace_maker.h"
+#include "tests/unit/trace_maker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,4 +179,97 @@ void maker_spans(struct maker *maker, uint32_t track, enum spans_layout layout,
 			STATUS_OK);
 	}
 	span_builder_release(&builder);
+}
+
+void maker_sample(struct maker *maker, bool whole)
+{
+	uint32_t machine, process, thread, stream, counter, step, forward, kernel, stack;
+	uint32_t frames[3];
+
+	maker_open(maker);
+	machine = maker_track(maker, 0, TRACK_MACHINE, "host");
+	process = maker_track(maker, machine, TRACK_PROCESS, "train");
+	thread = maker_track(maker, process, TRACK_THREAD, "main");
+	stream = maker_track(maker, process, TRACK_DEVICE, "stream 7");
+	counter = maker_track(maker, process, TRACK_COUNTER, "rss");
+	step = maker_name(maker, "step", "step");
+	forward = maker_name(maker, "forward", "phase");
+	for (int i = 0; i < 3; i++)
+		frames[i] = maker_string(maker, i ? i == 1 ? "outer" : "main" : "inner");
+	CHECK_EQ(trace_dict_stack(&maker->dict, frames, 3, &stack), STATUS_OK);
+	maker_metadata(maker, "command", "train.py");
+	{
+		struct maker_span spans[] = { { forward, 1, 110, 150 }, { forward, 1, 160, 180 },
+			{ step, 0, 100, 200 }, { forward, 1, 310, 350 }, { step, 0, 300, 400 } };
+		struct span_arg args[] = { { 2, maker_string(maker, "step"), ARG_INTEGER, 7 },
+			{ 4, maker_string(maker, "step"), ARG_INTEGER, 8 } };
+
+		maker_spans(maker, thread, SPANS_NESTED, spans, 5, args, 2, 2);
+	}
+	kernel = maker_name(maker, "sgemm", "kernel");
+	{
+		struct maker_span spans[] = { { kernel, 0, 120, 140 }, { kernel, 0, 130, 190 } };
+		uint64_t counters[] = { counter, 50, COUNTER_INTEGER, 1000, counter, 150,
+			COUNTER_INTEGER, 3000 };
+		uint64_t marks[] = { thread, 175, forward };
+		uint64_t links[] = { thread, 115, 42, LINK_CORRELATION, forward };
+		uint64_t samples[] = { thread, 120, stack };
+
+		maker_spans(maker, stream, SPANS_EXPLICIT, spans, 2, NULL, 0, 100);
+		maker_rows(maker, TABLE_COUNTERS, counters, 2);
+		maker_rows(maker, TABLE_MARKS, marks, 1);
+		maker_rows(maker, TABLE_LINKS, links, 1);
+		maker_rows(maker, TABLE_SAMPLES, samples, 1);
+	}
+	maker_metadata(maker, "command", "train.py --fast");
+	maker->ledger.produced = 10;
+	maker->ledger.recorded = 8;
+	maker->ledger.dropped = 2;
+	maker->ledger.overhead_percent = 1.25;
+	ledger_add(&maker->ledger, 2, "buffer was full", "main", "two scopes are missing");
+	if (whole)
+		maker_finish(maker);
+	else
+		maker_abandon(maker);
+}
+
+struct trace *maker_trace(const char *path)
+{
+	struct error err = ERROR_INIT;
+	struct trace *trace = NULL;
+
+	CHECK_EQ(trace_open(path, &trace, &err), STATUS_OK);
+	CHECK_STR(err.message, "");
+	return trace;
+}
+
+size_t maker_find(const struct trace *trace, enum block_table table, size_t number)
+{
+	for (size_t i = 0; i < trace->block_count; i++)
+		if (trace->blocks[i].table == table && number-- == 0)
+			return i;
+	CHECK(!"no such block");
+	return 0;
+}
+
+void maker_write(const char *path, const void *bytes, size_t count)
+{
+	FILE *file = fopen(path, "wb");
+
+	if (!CHECK(file != NULL))
+		return;
+	CHECK_EQ(fwrite(bytes, 1, count, file), count);
+	fclose(file);
+}
+
+uint8_t *maker_read(const char *path, size_t *ret_count)
+{
+	FILE *file = fopen(path, "rb");
+	uint8_t *bytes = malloc(1u << 20);
+
+	*ret_count = file ? fread(bytes, 1, 1u << 20, file) : 0;
+	CHECK(*ret_count > 0);
+	if (file)
+		fclose(file);
+	return bytes;
 }

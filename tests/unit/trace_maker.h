@@ -4,6 +4,7 @@
 
 #include "format/span_block.h"
 #include "format/trace_writer.h"
+#include "trace/trace.h"
 
 #include <stdbool.h>
 
@@ -41,3 +42,14 @@ void maker_rows(struct maker *maker, enum block_table table, const uint64_t *cel
 void maker_spans(struct maker *maker, uint32_t track, enum spans_layout layout,
 	const struct maker_span *spans, size_t count, const struct span_arg *args, size_t arg_count,
 	size_t cut);
+
+/* A trace with a bit of everything: two steps with phases on a thread, a stream, a counter, a mark,
+ * a link, a sample with its stack, metadata twice, a ledger. `whole`: finished, else abandoned. */
+void maker_sample(struct maker *maker, bool whole);
+/* Opens a trace; a check fails when it cannot, and NULL is returned. */
+struct trace *maker_trace(const char *path);
+/* Number of the table's block `number`, in the order of the file. */
+size_t maker_find(const struct trace *trace, enum block_table table, size_t number);
+void maker_write(const char *path, const void *bytes, size_t count);
+/* All bytes of a file of up to 1 MiB, to be freed. */
+uint8_t *maker_read(const char *path, size_t *ret_count);

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* Rows of a foreign trace in memory. Arguments: the list of keys and types of an event is a shape,
+ * of which there are few; the values lie in chunks that never move. */
+#include "import/import_sink_internal.h"
+
+#include "base/array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+struct import_sink *import_sink_new(uint64_t max_memory)
+{
+	struct import_sink *sink = calloc(1, sizeof *sink);
+	uint32_t track, text, name;
+
+	if (!sink)
+		return NULL;
+	sink->limit_bytes = max_memory ? max_memory
+				       : (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 *
+						 (uint64_t)sysconf(_SC_PAGESIZE);
+	sink->first_ns = INT64_MAX;
+	ledger_init(&sink->ledger);
+	if (trace_dict_init(&sink->dict) != STATUS_OK ||
+		import_sink_track(sink, 0, TRACK_MACHINE, 0, "machine", "", &track) != STATUS_OK ||
+		import_sink_string(sink, "?", 1, &text) != STATUS_OK ||
+		trace_dict_name(&sink->dict, text, 0, &name) != STATUS_OK) {
+		import_sink_free(sink);
+		return NULL;
+	}
+	return sink;
+}
+
+void import_sink_free(struct import_sink *sink)
+{
+	if (!sink)
+		return;
+	for (size_t i = 0; i < sink->track_count; i++) {
+		free(sink->tracks[i].spans.items);
+		free(sink->tracks[i].instants.items);
+	}
+	for (size_t i = 0; i < sink->chunk_count; i++)
+		free(sink->chunks[i]);
+	free(sink->tracks);
+	free(sink->chunks);
+	free(sink->shapes);
+	free(sink->shape_keys);
+	free(sink->shape_types);
+	id_map_release(&sink->shape_ids);
+	table_rows_release(&sink->metadata);
+	table_rows_release(&sink->links);
+	table_rows_release(&sink->counters);
+	table_rows_release(&sink->real_counters);
+	table_rows_release(&sink->samples);
+	table_rows_release(&sink->allocations);
+	ledger_release(&sink->ledger);
+	trace_dict_release(&sink->dict);
+	free(sink);
+}
+
+struct trace_dict *import_sink_dict(struct import_sink *sink)
+{
+	return &sink->dict;
+}
+
+struct ledger *import_sink_ledger(struct import_sink *sink)
+{
+	return &sink->ledger;
+}
+
+int import_sink_string(struct import_sink *sink, const char *text, size_t length, uint32_t *ret_id)
+{
+	if (sink->dict.strings.arena.used_bytes + sink->row_bytes > sink->limit_bytes)
+		return STATUS_LIMIT;
+	return trace_dict_string(&sink->dict, text, length, ret_id);
+}
+
+int import_sink_name(struct import_sink *sink, const char *name, size_t name_length,
+	const char *category, size_t category_length, uint32_t *ret_id)
+{
+	uint32_t name_string, category_string;
+	int status = import_sink_string(sink, name, name_length, &name_string);
+
+	if (status == STATUS_OK)
+		status = import_sink_string(sink, category, category_length, &category_string);
+	if (status == STATUS_OK)
+		status = trace_dict_name(&sink->dict, name_string, category_string, ret_id);
+	return status;
+}
+
+int import_sink_track(struct import_sink *sink, uint32_t parent, enum track_kind kind,
+	uint64_t os_id, const char *name, const char *unit, uint32_t *ret_track)
+{
+	uint32_t name_string, unit_string, track;
+
+	if (import_sink_string(sink, name, strlen(name), &name_string) ||
+		import_sink_string(sink, unit, strlen(unit), &unit_string) ||
+		trace_dict_track(
+			&sink->dict, parent, kind, os_id, name_string, unit_string, &track) ||
+		array_grow((void **)&sink->tracks, &sink->track_capacity, (size_t)track + 1,
+			sizeof *sink->tracks))
+		return STATUS_NOMEM;
+	memset(&sink->tracks[track], 0, sizeof *sink->tracks);
+	sink->track_count = (size_t)track + 1;
+	*ret_track = track;
+	return STATUS_OK;
+}
+
+void import_sink_track_name(struct import_sink *sink, uint32_t track, uint32_t name_string)
+{
+	sink->dict.tracks.cells[TRACKS_NAME][track] = name_string;
+}
+
+void import_sink_track_kind(struct import_sink *sink, uint32_t track, enum track_kind kind)
+{
+	sink->dict.tracks.cells[TRACKS_KIND][track] = kind;
+}
+
+/* Time of any row: the trace begins with the first. */
+static void see_time(struct import_sink *sink, int64_t time_ns)
+{
+	if (time_ns < sink->first_ns)
+		sink->first_ns = time_ns;
+}
+
+/* Room for `count` values in one chunk; their place, or UINT64_MAX. */
+static uint64_t take_values(struct import_sink *sink, uint32_t count)
+{
+	size_t used = sink->chunk_used;
+
+	if (sink->chunk_count == 0 || used + count > IMPORT_VALUES) {
+		size_t values = count > IMPORT_VALUES ? count : IMPORT_VALUES;
+		uint64_t *chunk = malloc(values * sizeof *chunk);
+
+		if (!chunk || array_grow((void **)&sink->chunks, &sink->chunk_capacity,
+				      sink->chunk_count + 1, sizeof(uint64_t *))) {
+			free(chunk);
+			return UINT64_MAX;
+		}
+		sink->chunks[sink->chunk_count++] = chunk;
+		sink->row_bytes += values * sizeof *chunk;
+		used = 0;
+	}
+	sink->chunk_used = used + count;
+	return (uint64_t)(sink->chunk_count - 1) << 32 | used;
+}
+
+static int find_shape(struct import_sink *sink, const struct import_args *args, uint32_t *ret_shape)
+{
+	uint64_t hash = XXH3_64bits(args->keys, args->count * sizeof *args->keys) ^
+			XXH3_64bits_withSeed(args->types, args->count, 1);
+	size_t first = sink->shape_key_count;
+	uint64_t found;
+
+	if (id_map_get(&sink->shape_ids, hash, &found)) {
+		const struct import_shape *shape = &sink->shapes[found];
+
+		if (shape->count == args->count &&
+			memcmp(sink->shape_keys + shape->first, args->keys,
+				args->count * sizeof *args->keys) == 0) {
+			*ret_shape = (uint32_t)found;
+			return STATUS_OK;
+		}
+	}
+	if (array_grow((void **)&sink->shape_keys, &sink->shape_key_capacity, first + args->count,
+		    sizeof *sink->shape_keys) ||
+		array_grow((void **)&sink->shape_types, &sink->shape_type_capacity,
+			first + args->count, 1) ||
+		array_grow((void **)&sink->shapes, &sink->shape_capacity, sink->shape_count + 1,
+			sizeof *sink->shapes) ||
+		id_map_put(&sink->shape_ids, hash, sink->shape_count))
+		return STATUS_NOMEM;
+	memcpy(sink->shape_keys + first, args->keys, args->count * sizeof *args->keys);
+	memcpy(sink->shape_types + first, args->types, args->count);
+	sink->shape_key_count += args->count;
+	sink->shapes[sink->shape_count] =
+		(struct import_shape){ .first = (uint32_t)first, .count = args->count };
+	*ret_shape = (uint32_t)sink->shape_count++;
+	return STATUS_OK;
+}
+
+static int add_row(struct import_sink *sink, struct import_rows *rows, uint32_t name,
+	int64_t start_ns, uint64_t duration_ns, const struct import_args *args)
+{
+	struct import_row row = { .start_ns = start_ns,
+		.duration_ns = duration_ns,
+		.name = name,
+		.shape = IMPORT_NO_SHAPE };
+	size_t before = rows->capacity;
+
+	if (sink->row_bytes + sink->dict.strings.arena.used_bytes > sink->limit_bytes)
+		return STATUS_LIMIT;
+	if (args && args->count) {
+		if (find_shape(sink, args, &row.shape) != STATUS_OK)
+			return STATUS_NOMEM;
+		row.values = take_values(sink, args->count);
+		if (row.values == UINT64_MAX)
+			return STATUS_NOMEM;
+		memcpy(import_values(sink, row.values), args->values,
+			args->count * sizeof *args->values);
+	}
+	if (array_grow((void **)&rows->items, &rows->capacity, rows->count + 1, sizeof row))
+		return STATUS_NOMEM;
+	sink->row_bytes += (rows->capacity - before) * sizeof row;
+	rows->items[rows->count++] = row;
+	see_time(sink, start_ns);
+	return STATUS_OK;
+}
+
+int import_sink_span(struct import_sink *sink, uint32_t track, uint32_t name, int64_t start_ns,
+	uint64_t duration_ns, const struct import_args *args)
+{
+	return add_row(sink, &sink->tracks[track].spans, name, start_ns, duration_ns, args);
+}
+
+int import_sink_instant(struct import_sink *sink, uint32_t track, uint32_t name, int64_t time_ns,
+	const struct import_args *args)
+{
+	return add_row(sink, &sink->tracks[track].instants, name, time_ns, 0, args);
+}
+
+static int add_plain(struct import_sink *sink, enum block_table table, struct table_rows *rows,
+	int64_t time_ns, const uint64_t *values)
+{
+	sink->row_bytes += table_schema(table)->column_count * sizeof *values;
+	if (sink->row_bytes > sink->limit_bytes)
+		return STATUS_LIMIT;
+	see_time(sink, time_ns);
+	return table_rows_add(rows, table_schema(table), values);
+}
+
+int import_sink_counter(struct import_sink *sink, uint32_t track, int64_t time_ns, double value)
+{
+	uint64_t row[] = { [COUNTERS_TRACK] = track,
+		[COUNTERS_TIME] = (uint64_t)time_ns,
+		[COUNTERS_KIND] = COUNTER_DOUBLE,
+		[COUNTERS_VALUE] = 0 };
+
+	memcpy(&row[COUNTERS_VALUE], &value, sizeof value);
+	return add_plain(sink, TABLE_COUNTERS, &sink->real_counters, time_ns, row);
+}
+
+int import_sink_counter_integer(
+	struct import_sink *sink, uint32_t track, int64_t time_ns, int64_t value)
+{
+	uint64_t row[] = { [COUNTERS_TRACK] = track,
+		[COUNTERS_TIME] = (uint64_t)time_ns,
+		[COUNTERS_KIND] = COUNTER_INTEGER,
+		[COUNTERS_VALUE] = (uint64_t)value };
+
+	return add_plain(sink, TABLE_COUNTERS, &sink->counters, time_ns, row);
+}
+
+int import_sink_link(struct import_sink *sink, uint32_t track, int64_t time_ns, uint64_t id,
+	uint32_t kind, uint32_t name)
+{
+	uint64_t row[] = { [LINKS_TRACK] = track,
+		[LINKS_TIME] = (uint64_t)time_ns,
+		[LINKS_ID] = id,
+		[LINKS_KIND] = kind,
+		[LINKS_NAME] = name };
+
+	return add_plain(sink, TABLE_LINKS, &sink->links, time_ns, row);
+}
+
+int import_sink_sample(struct import_sink *sink, uint32_t track, int64_t time_ns, uint32_t stack)
+{
+	uint64_t row[] = {
+		[SAMPLES_TRACK] = track, [SAMPLES_TIME] = (uint64_t)time_ns, [SAMPLES_STACK] = stack
+	};
+
+	return add_plain(sink, TABLE_SAMPLES, &sink->samples, time_ns, row);
+}
+
+int import_sink_allocation(struct import_sink *sink, uint32_t track, int64_t time_ns,
+	uint64_t address, uint64_t bytes, uint32_t pool_name, uint32_t kind)
+{
+	uint64_t row[] = { [ALLOCATIONS_TRACK] = track,
+		[ALLOCATIONS_TIME] = (uint64_t)time_ns,
+		[ALLOCATIONS_ADDRESS] = address,
+		[ALLOCATIONS_BYTES] = bytes,
+		[ALLOCATIONS_POOL] = pool_name,
+		[ALLOCATIONS_KIND] = kind };
+
+	return add_plain(sink, TABLE_ALLOCATIONS, &sink->allocations, time_ns, row);
+}
+
+int import_sink_metadata(
+	struct import_sink *sink, const char *key, const char *value, size_t value_length)
+{
+	uint32_t key_id, value_id;
+	int status = import_sink_string(sink, key, strlen(key), &key_id);
+
+	if (status == STATUS_OK)
+		status = import_sink_string(sink, value, value_length, &value_id);
+	if (status != STATUS_OK)
+		return status;
+	uint64_t row[] = { [METADATA_KEY] = key_id, [METADATA_VALUE] = value_id };
+
+	return table_rows_add(&sink->metadata, table_schema(TABLE_METADATA), row);
+}
+
+void import_sink_skip(struct import_sink *sink, const char *what, const char *effect)
+{
+	sink->ledger.skipped++;
+	ledger_add(&sink->ledger, 1, what, "import", effect);
+}
+
+void import_sink_epoch(struct import_sink *sink, int64_t unix_ns_at_zero)
+{
+	sink->epoch_ns = unix_ns_at_zero;
+	sink->has_epoch = true;
+}
