@@ -41,6 +41,8 @@ void work_fail(struct work *work, int status);
 void work_run(void (*run)(void *worker), void **workers, unsigned count);
 
 /* What a name is to the analyses. */
+#define PROFILER_STEP "ProfilerStep#" /* and its number */
+
 enum name_flags {
 	NAME_WANTED = 1u << 0, /* passes the filter */
 	NAME_STEP = 1u << 1,
@@ -48,6 +50,7 @@ enum name_flags {
 	NAME_MEMCPY = 1u << 3,
 	NAME_KERNEL = 1u << 4,
 	NAME_OP = 1u << 5,
+	NAME_NOTE = 1u << 6, /* an annotation on a device's row: no work of the device */
 };
 /* One byte per name, to be freed; NULL when out of memory. */
 uint8_t *name_flags_new(const struct trace *trace, const char *filter);

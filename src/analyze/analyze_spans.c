@@ -104,6 +104,15 @@ static int add_some(struct spans_worker *worker, const struct span_batch *spans,
 	return STATUS_OK;
 }
 
+/* PyTorch's steps carry their number in the name. */
+static void number_by_name(const char *name, struct step_span *span)
+{
+	if (strncmp(name, PROFILER_STEP, sizeof PROFILER_STEP - 1) != 0)
+		return;
+	span->number = strtoull(name + sizeof PROFILER_STEP - 1, NULL, 10);
+	span->numbered = true;
+}
+
 /* Collects steps and phases of the block; returns where in the list they start. Self times across
  * the window's edge are not needed here. */
 static int collect_steps(
@@ -124,6 +133,7 @@ static int collect_steps(
 			continue;
 		if (span.self_ns > span.duration_ns)
 			span.self_ns = span.duration_ns;
+		number_by_name(worker->work->trace->names[span.name].name, &span);
 		if (step_list_add(&worker->steps, &span) != STATUS_OK)
 			return STATUS_NOMEM;
 	}

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define THREADS_MAX 16u
 
@@ -193,6 +194,14 @@ static bool contains(const char *text, const char *part)
 	}
 }
 
+/* What other profilers call a step: PyTorch's annotation on the CPU side, a run of ONNX Runtime. */
+static bool foreign_step(const struct trace_name *name)
+{
+	if (strncmp(name->name, PROFILER_STEP, sizeof PROFILER_STEP - 1) == 0)
+		return strncmp(name->category, "gpu", 3) != 0;
+	return strcmp(name->name, "model_run") == 0 && strcmp(name->category, "Session") == 0;
+}
+
 uint8_t *name_flags_new(const struct trace *trace, const char *filter)
 {
 	static const struct {
@@ -202,8 +211,12 @@ uint8_t *name_flags_new(const struct trace *trace, const char *filter)
 		{ "step", NAME_STEP },
 		{ "phase", NAME_PHASE },
 		{ "memcpy", NAME_MEMCPY },
+		{ "gpu_memcpy", NAME_MEMCPY },
 		{ "kernel", NAME_KERNEL },
 		{ "op", NAME_OP },
+		{ "cpu_op", NAME_OP },
+		{ "Operator", NAME_OP },
+		{ "gpu_user_annotation", NAME_NOTE },
 	};
 	uint8_t *flags = calloc((size_t)trace->name_count + 1, 1);
 
@@ -213,8 +226,10 @@ uint8_t *name_flags_new(const struct trace *trace, const char *filter)
 		if (!filter || contains(name->name, filter))
 			flags[i] |= NAME_WANTED;
 		for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
-			if (strcmp(name->category, kinds[k].category) == 0)
+			if (strcasecmp(name->category, kinds[k].category) == 0)
 				flags[i] |= kinds[k].flag;
+		if (foreign_step(name))
+			flags[i] |= NAME_STEP;
 	}
 	return flags;
 }

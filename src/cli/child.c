@@ -14,8 +14,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define FILES_MAX 65536u
+
 static const int watched[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
 	SIGWINCH, SIGALRM };
+
+/* We need a descriptor per process, counter and file; the program keeps the limit it had. */
+static void raise_file_limit(struct child *child)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	child->old_files = limit;
+	limit.rlim_cur = limit.rlim_max < FILES_MAX ? limit.rlim_max : FILES_MAX;
+	if (limit.rlim_cur > child->old_files.rlim_cur)
+		setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 static void run_program(struct child *child, char **argv, const char *session, int go, int report)
 {
@@ -27,6 +42,8 @@ static void run_program(struct child *child, char **argv, const char *session, i
 		_exit(CHILD_STATUS_OWN);
 	sigaction(SIGCHLD, &child->old_chld, NULL);
 	sigaction(SIGXFSZ, &child->old_xfsz, NULL);
+	if (child->old_files.rlim_cur)
+		setrlimit(RLIMIT_NOFILE, &child->old_files);
 	sigprocmask(SIG_SETMASK, &child->old_mask, NULL);
 	setenv("TACHO_SESSION", session, 1);
 	execvp(argv[0], argv);
@@ -46,6 +63,7 @@ int child_prepare(struct child *child, char **argv, const char *session, struct 
 	 * grows beyond the limit is to be an error, not our death. */
 	sigaction(SIGCHLD, &normal, &child->old_chld);
 	sigaction(SIGXFSZ, &ignore, &child->old_xfsz);
+	raise_file_limit(child);
 	sigemptyset(&mask);
 	for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
 		sigaddset(&mask, watched[i]);

@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #define CHILD_STATUS_OWN       125 /* we could not set up */
@@ -19,6 +20,7 @@ struct child {
 	int signal_fd;
 	sigset_t old_mask;
 	struct sigaction old_chld, old_xfsz;
+	struct rlimit old_files;
 	bool ended;
 	int wait_status;
 	bool dump_asked; /* SIGUSR2 came */

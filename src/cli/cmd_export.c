@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* tacho export: a trace in another format. */
 #include "base/progress.h"
+#include "cli/cli_input.h"
 #include "cli/cli_window.h"
 #include "export/export.h"
 
@@ -12,6 +13,7 @@
 struct cmd_export_options {
 	const char *to, *output, *filter, *table;
 	uint64_t from_ns, until_ns;
+	struct cli_input_options input;
 };
 
 static const struct option_spec export_specs[] = {
@@ -28,6 +30,7 @@ static const struct option_spec export_specs[] = {
 		".trace.json, .tacho" },
 	{ OPTION_DURATION, 0, "until", "TIME", offsetof(struct cmd_export_options, until_ns),
 		"leave out what was after TIME" },
+	CLI_INPUT_SPECS(struct cmd_export_options, input),
 	{ 0 },
 };
 
@@ -57,7 +60,7 @@ static int export_trace(struct cli *cli, const struct exporter *exporter,
 	struct trace *trace;
 	int status;
 
-	if (trace_open(path, &trace, &err) != STATUS_OK)
+	if (cli_input_open(cli, path, &options->input, &trace, &err) != STATUS_OK)
 		return cli_fail_error(cli, &err);
 	status = cli_check_window(cli, trace, &wanted.window);
 	if (status != EXIT_FINE) {

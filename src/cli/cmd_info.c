@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* tacho info: what is in a trace, without reading its blocks. */
+#include "cli/cli_input.h"
 #include "cli/cli_output.h"
 #include "report/report.h"
 
 struct info_options {
 	bool json;
 	const char *output;
+	struct cli_input_options input;
 };
 
 static const struct option_spec info_specs[] = {
@@ -13,6 +15,7 @@ static const struct option_spec info_specs[] = {
 		"write a JSON document" },
 	{ OPTION_STRING, 'o', "output", "FILE", offsetof(struct info_options, output),
 		"write to FILE instead of standard output" },
+	CLI_INPUT_SPECS(struct info_options, input),
 	{ 0 },
 };
 
@@ -28,7 +31,7 @@ static int run_info(struct cli *cli, int argc, char **argv)
 		return options_exit(status);
 	if (count != 1)
 		return cli_fail(cli, "info needs one trace file: %s", cli->command->usage);
-	if (trace_open(argv[0], &trace, &err) != STATUS_OK)
+	if (cli_input_open(cli, argv[0], &options.input, &trace, &err) != STATUS_OK)
 		return cli_fail_error(cli, &err);
 	if (cli_output_open(&output, options.output, &err) == STATUS_OK) {
 		if (options.json)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* tacho report: where the time of a trace went. */
 #include "base/progress.h"
+#include "cli/cli_input.h"
 #include "cli/cli_output.h"
 #include "cli/cli_window.h"
 #include "report/report.h"
@@ -15,6 +16,7 @@ struct cmd_report_options {
 	const char *by, *sort, *filter, *format, *output;
 	uint64_t from_ns, until_ns, top;
 	bool json;
+	struct cli_input_options input;
 };
 
 static const struct option_spec report_specs[] = {
@@ -36,6 +38,7 @@ static const struct option_spec report_specs[] = {
 		"rows of a table; 20 by default, 0 for all; JSON has all by default" },
 	{ OPTION_DURATION, 0, "until", "TIME", offsetof(struct cmd_report_options, until_ns),
 		"leave out what was after TIME" },
+	CLI_INPUT_SPECS(struct cmd_report_options, input),
 	{ 0 },
 };
 
@@ -86,7 +89,7 @@ static int report_trace(struct cli *cli, const struct cmd_report_options *option
 	struct trace *trace;
 	int status;
 
-	if (trace_open(path, &trace, &err) != STATUS_OK)
+	if (cli_input_open(cli, path, &options->input, &trace, &err) != STATUS_OK)
 		return cli_fail_error(cli, &err);
 	choose(cli, options, json, &wanted);
 	status = cli_check_window(cli, trace, &wanted.analyze.window);

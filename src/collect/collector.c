@@ -73,6 +73,7 @@ int collector_new(
 	collector->settings = *settings;
 	collector->control_fd = -1;
 	collector->dir.lock_fd = -1;
+	collector_hold_spares(collector);
 	collector->cpu_at_start_s = collector_cpu_seconds();
 	clock_sync_init(&clock, clock_best_kind());
 	header.start_unix_ns = clock.first.real_ns;
@@ -116,6 +117,7 @@ void collector_free(struct collector *collector)
 	id_map_release(&collector->process_tracks);
 	if (collector->control_fd >= 0)
 		close(collector->control_fd);
+	collector_release_spares(collector);
 	if (collector->dir.session)
 		atomic_store(&collector->dir.session->ended, 1);
 	recording_release(&collector->recording);
@@ -395,6 +397,9 @@ void collector_stop(struct collector *collector)
 	describe_once(collector);
 	atomic_store(&session->active, 0);
 	drain_all(collector);
+	if (collector->pools_seen != atomic_load(&session->pool_serial))
+		ledger_add(&collector->recording.store.ledger, 1, "processes not found", "recording",
+			"there was no descriptor left to look for them: they are missing");
 	collector_machine_tick(collector, clock_mono_ns());
 	collector_reap(collector);
 	collector->still_running = collector->process_count;

@@ -8,6 +8,8 @@
 #include "collect/session_dir.h"
 #include "collect/step_watch.h"
 
+#define COLLECTOR_SPARE_FDS 2
+
 struct followed {
 	struct process_reader *reader;
 	int pid_fd; /* -1: watched by kill() */
@@ -31,6 +33,7 @@ struct collector {
 	char (*ignored)[64]; /* pools of another version */
 	size_t ignored_count, ignored_capacity;
 	uint32_t pools_seen, processes_total;
+	int spare_fds[COLLECTOR_SPARE_FDS]; /* for finding pools, whoever takes all others */
 	uint64_t dropped; /* of processes already gone */
 	uint64_t names_lost, cut_strings;
 	/* counters */
@@ -63,6 +66,8 @@ void collector_machine_tick(struct collector *collector, uint64_t now_ns);
 
 /* collector_pools.c */
 void collector_find_pools(struct collector *collector);
+void collector_hold_spares(struct collector *collector);
+void collector_release_spares(struct collector *collector);
 uint64_t collector_drain(struct collector *collector);
 /* Takes leave of threads and processes that are gone. */
 void collector_reap(struct collector *collector);

@@ -13,11 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SPARE_DESCRIPTORS 8
 #define NAMES_IDLE_NS     UINT64_C(1000000000)
 
 uint64_t collector_now(const struct collector *collector)
@@ -73,18 +71,6 @@ static bool read_head(const char *path, struct shm_pool *ret_head)
 	return done;
 }
 
-/* A descriptor that tells of the process's end; none when they are scarce. */
-static int open_pid(pid_t pid)
-{
-	struct rlimit limit;
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-
-	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-		(rlim_t)fd + SPARE_DESCRIPTORS < limit.rlim_cur)
-		return fd;
-	close(fd);
-	return -1;
-}
 
 /* Sums up a process that ends and lets go of its memory. */
 static void close_process(struct collector *collector, size_t index, uint64_t end_ns)
@@ -136,6 +122,9 @@ static void open_pool(struct collector *collector, const char *path, const char 
 	struct names_reader *names;
 	struct shm_pool head;
 
+	/* The processes before it in the same look may have taken the last descriptors. */
+	collector_hold_spares(collector);
+	collector_release_spares(collector);
 	if (!read_head(path, &head) || !atomic_load(&head.ready))
 		return; /* its maker bumps pool_serial again when it is ready */
 	if (head.magic != SHM_MAGIC_POOL || head.version != SHM_VERSION) {
@@ -159,11 +148,40 @@ static void open_pool(struct collector *collector, const char *path, const char 
 		return;
 	}
 	collector->processes[collector->process_count++] = (struct followed){ .reader = reader,
-		.pid_fd = reader->same_namespace ? open_pid(pid) : -1 };
+		.pid_fd = reader->same_namespace ? (int)syscall(SYS_pidfd_open, pid, 0) : -1 };
 	collector->processes_total++;
 	names->users++;
 	(void)!id_map_put(&collector->process_tracks, (uint64_t)pid, reader->track);
 	close_replaced(collector, reader);
+}
+
+/* Frees a descriptor; the process's end is then seen by asking for it. */
+static bool drop_pid_fd(struct collector *collector)
+{
+	for (size_t i = 0; i < collector->process_count; i++)
+		if (collector->processes[i].pid_fd >= 0) {
+			close(collector->processes[i].pid_fd);
+			collector->processes[i].pid_fd = -1;
+			return true;
+		}
+	return false;
+}
+
+void collector_hold_spares(struct collector *collector)
+{
+	for (size_t i = 0; i < COLLECTOR_SPARE_FDS; i++)
+		do
+			collector->spare_fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		while (collector->spare_fds[i] < 0 && drop_pid_fd(collector));
+}
+
+void collector_release_spares(struct collector *collector)
+{
+	for (size_t i = 0; i < COLLECTOR_SPARE_FDS; i++) {
+		if (collector->spare_fds[i] >= 0)
+			close(collector->spare_fds[i]);
+		collector->spare_fds[i] = -1;
+	}
 }
 
 void collector_find_pools(struct collector *collector)
@@ -175,6 +193,7 @@ void collector_find_pools(struct collector *collector)
 
 	if (serial == collector->pools_seen)
 		return;
+	collector_release_spares(collector);
 	folder = opendir(collector->dir.path);
 	if (folder)
 		collector->pools_seen = serial;
@@ -193,6 +212,7 @@ void collector_find_pools(struct collector *collector)
 	}
 	if (folder)
 		closedir(folder);
+	collector_hold_spares(collector);
 }
 
 uint64_t collector_drain(struct collector *collector)

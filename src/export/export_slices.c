@@ -53,6 +53,13 @@ int export_walk_track(struct export_walk *walk, uint32_t track, bool parents_fir
 	return walk_part(walk, first, end - first, parents_first, each, context, err);
 }
 
+int slices_walk(struct slices *slices, size_t block, bool backwards,
+	int (*each)(void *context, const struct export_span *span), void *context)
+{
+	return walk_part(
+		slices->walk, slices->first + block, 1, backwards, each, context, slices->err);
+}
+
 void export_slices_prepare(struct export_walk *walk)
 {
 	for (size_t i = 0; i < walk->order_count; i++)
@@ -97,8 +104,7 @@ int slices_read(struct slices *slices, size_t block, bool copy, struct slice_lis
 	int status;
 
 	list->count = 0;
-	status = walk_part(
-		slices->walk, slices->first + block, 1, false, collect, list, slices->err);
+	status = slices_walk(slices, block, false, collect, list);
 	if (status == STATUS_OK && copy)
 		status = copy_args(list);
 	return status;
@@ -117,8 +123,8 @@ static int put_instants(struct slices *slices)
 
 	for (size_t i = 0; i < slices->count && status == STATUS_OK; i++)
 		if (slices->kinds[i] == SPANS_INSTANT && !slices->empty[i])
-			status = walk_part(slices->walk, slices->first + i, 1, false,
-				slices->calls->instant, slices->context, slices->err);
+			status = slices_walk(
+				slices, i, false, slices->calls->instant, slices->context);
 	return status;
 }
 

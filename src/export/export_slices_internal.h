@@ -38,6 +38,9 @@ struct slices {
 	bool nested, explicit_spans;
 };
 
+/* The reading loop over one block of the track. */
+int slices_walk(struct slices *slices, size_t block, bool backwards,
+	int (*each)(void *context, const struct export_span *span), void *context) MUST_USE;
 /* Reads the wanted spans of one block, in the order of the file. With `copy` their arguments are
  * copied, else they are valid until the next block is read. */
 int slices_read(struct slices *slices, size_t block, bool copy, struct slice_list *list) MUST_USE;

@@ -28,7 +28,6 @@ struct late_finder {
 	struct late_list open; /* outermost first */
 	size_t block, row;     /* being read, the row counted from the block's end */
 	size_t before;         /* the block of the row before this one */
-	bool any;
 };
 
 /* A scope that holds none of the rows to come: it begins in the block of the last one it holds. */
@@ -97,18 +96,11 @@ static int keep_args(struct late_finder *finder)
 
 static int find_in_block(struct late_finder *finder)
 {
-	struct slices *slices = finder->slices;
-	struct export_walk *walk = slices->walk;
-	size_t *order = walk->order, count = walk->order_count;
 	int status;
 
-	slices->empty[finder->block] = true;
+	finder->slices->empty[finder->block] = true;
 	finder->row = 0;
-	walk->order += slices->first + finder->block;
-	walk->order_count = 1;
-	status = export_walk_spans(walk, true, find_row, finder, slices->err);
-	walk->order = order;
-	walk->order_count = count;
+	status = slices_walk(finder->slices, finder->block, true, find_row, finder);
 	return status == STATUS_OK ? keep_args(finder) : status;
 }
 
@@ -310,9 +302,11 @@ static int put_block(struct nested *nested, size_t block)
 	order_nodes(nested);
 	for (size_t i = 0; i < nested->count && status == STATUS_OK; i++)
 		status = begin_node(nested, i);
-	while (status == STATUS_OK && nested->stack_count &&
-		nested->stack[nested->stack_count - 1] < nested->rows.count)
-		status = end_top(nested);
+	/* Rows lie above the scopes that end later, except in a damaged trace. */
+	for (size_t i = 0; i < nested->stack_count && status == STATUS_OK; i++)
+		while (nested->stack[i] < nested->rows.count && status == STATUS_OK &&
+			nested->stack_count > i)
+			status = end_top(nested);
 	return status == STATUS_OK ? remember_open(nested, block) : status;
 }
 

@@ -17,8 +17,7 @@ struct chrome_import {
 	struct import_sink *sink;
 	struct json_input input;
 	uint32_t phase_key;
-	bool has_base;
-	int64_t base_ns;
+	bool is_kineto;
 	struct error *err;
 };
 
@@ -247,6 +246,7 @@ static int keep_member(struct chrome_import *import, const char *key)
 		return status;
 	if (strcmp(key, "baseTimeNanoseconds") == 0 && json_scaled(&value, 0, &base))
 		import_sink_epoch(import->sink, base);
+	import->is_kineto |= strcmp(key, "schemaVersion") == 0;
 	snprintf(name, sizeof name, "chrome.%s", key);
 	if (value.kind == JSON_STRING) {
 		value.text--;
@@ -334,6 +334,8 @@ static int run_chrome(struct import_source *source, struct import_sink *sink, st
 		status = read_document(import);
 	if (status == STATUS_OK)
 		status = chrome_tracks_finish(&import->tracks);
+	if (import->is_kineto)
+		import_sink_format(sink, "kineto");
 	if (import->reader.sloppy)
 		ledger_add(import_sink_ledger(sink), import->reader.sloppy,
 			"strings with raw control characters", "import", "kept as they are");

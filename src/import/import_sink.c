@@ -308,6 +308,11 @@ void import_sink_skip(struct import_sink *sink, const char *what, const char *ef
 	ledger_add(&sink->ledger, 1, what, "import", effect);
 }
 
+void import_sink_format(struct import_sink *sink, const char *name)
+{
+	sink->format = name;
+}
+
 void import_sink_epoch(struct import_sink *sink, int64_t unix_ns_at_zero)
 {
 	sink->epoch_ns = unix_ns_at_zero;

@@ -59,6 +59,9 @@ int import_sink_metadata(
 /* An event that was left out, for the ledger. */
 void import_sink_skip(struct import_sink *sink, const char *what, const char *effect);
 
+/* The flavour of the format, in place of the importer's name; a static text. */
+void import_sink_format(struct import_sink *sink, const char *name);
+
 /* Wall-clock time of the file clock's zero, when the format tells it. */
 void import_sink_epoch(struct import_sink *sink, int64_t unix_ns_at_zero);
 

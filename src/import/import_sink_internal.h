@@ -45,6 +45,7 @@ struct import_sink {
 	struct id_map shape_ids;
 	int64_t first_ns, epoch_ns;
 	bool has_epoch;
+	const char *format; /* NULL: the importer's name */
 	uint64_t row_bytes, limit_bytes;
 };
 

@@ -289,10 +289,11 @@ static int write_plain(struct writing *writing, enum block_table table, struct t
 static int write_facts(struct writing *writing, const char *format_name)
 {
 	struct import_sink *sink = writing->sink;
+	const char *format = sink->format ? sink->format : format_name;
 	char text[32];
 
 	snprintf(text, sizeof text, "%" PRId64, sink->first_ns);
-	if (import_sink_metadata(sink, "source", format_name, strlen(format_name)) ||
+	if (import_sink_metadata(sink, "source", format, strlen(format)) ||
 		import_sink_metadata(sink, "import.first_ns", text, strlen(text)))
 		return error_set(writing->err, STATUS_NOMEM, "out of memory");
 	return STATUS_OK;

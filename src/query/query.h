@@ -83,6 +83,7 @@ struct query_table {
 	const struct query_column *columns; /* ends with a NULL name */
 	const struct sqlite3_module *module;
 	const void *detail; /* internal */
+	const char *key;    /* internal: column that stands for the row number, or NULL */
 };
 extern const struct query_table *const query_tables[]; /* sorted by name, ends with NULL */
 /* Words worth completing: keywords and functions, sorted. */

@@ -82,7 +82,8 @@ struct span_parents {
 struct link_entry {
 	uint64_t key; /* the id, or the hash of its text */
 	uint64_t time_ns, id;
-	uint32_t track, name, kind, order;
+	uint32_t track, name, kind;
+	int64_t rowid;
 };
 
 struct query_module {

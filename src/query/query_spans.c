@@ -334,8 +334,9 @@ static void result_time(sqlite3_context *ctx, const struct spans_cursor *cursor,
 
 static int64_t current_id(const struct spans_cursor *cursor)
 {
-	return cursor->grouped ? cursor->groups.id[cursor->place]
-			       : span_id(cursor->block, cursor->row);
+	if (!cursor->grouped)
+		return span_id(cursor->block, cursor->row);
+	return cursor->groups.id ? cursor->groups.id[cursor->place] : -1;
 }
 
 static void result_parent(sqlite3_context *ctx, const struct spans_cursor *cursor)
@@ -351,9 +352,10 @@ static int spans_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int col
 {
 	struct spans_cursor *cursor = (struct spans_cursor *)base;
 	struct query *query = cursor->query;
-	const struct span_pair *pair = &cursor->groups.pairs[cursor->pair];
-	uint32_t name = cursor->grouped ? pair->name : cursor->reader.spans.name[cursor->row];
-	uint32_t track = cursor->grouped ? pair->track : query->trace->blocks[cursor->block].track;
+	const struct span_pair *pair =
+		cursor->grouped ? &cursor->groups.pairs[cursor->pair] : NULL;
+	uint32_t name = pair ? pair->name : cursor->reader.spans.name[cursor->row];
+	uint32_t track = pair ? pair->track : query->trace->blocks[cursor->block].track;
 
 	switch (column) {
 	case SPANS_ID:
@@ -387,15 +389,6 @@ static int spans_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int col
 	return SQLITE_OK;
 }
 
-static int spans_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid)
-{
-	struct spans_cursor *cursor = (struct spans_cursor *)base;
-
-	*ret_rowid = cursor->grouped ? (sqlite3_int64)cursor->place
-				     : span_id(cursor->block, cursor->row);
-	return SQLITE_OK;
-}
-
 const sqlite3_module query_spans_module = {
 	.xConnect = query_connect,
 	.xBestIndex = spans_best_index,
@@ -406,7 +399,6 @@ const sqlite3_module query_spans_module = {
 	.xNext = spans_next,
 	.xEof = spans_eof,
 	.xColumn = spans_column,
-	.xRowid = spans_rowid,
 };
 
 const struct query_table query_table_spans = {
@@ -414,4 +406,5 @@ const struct query_table query_table_spans = {
 	.summary = "everything with a begin and an end: scopes, kernels, copies, requests",
 	.columns = spans_columns,
 	.module = &query_spans_module,
+	.key = "id",
 };

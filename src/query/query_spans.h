@@ -31,7 +31,8 @@ enum spans_column {
 struct span_pair {
 	uint32_t track, name;
 	uint64_t count;
-	uint64_t next; /* where its next row goes, while rows are gathered */
+	uint64_t first; /* where its rows begin in memory */
+	uint64_t next;  /* where its next row goes, while rows are gathered */
 };
 
 struct span_groups {

@@ -48,7 +48,11 @@ int query_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sql
 	for (const struct query_column *column = module->table->columns; column->name; column++)
 		buffer_printf(&text, "%s\"%s\" %s%s", column == module->table->columns ? "" : ", ",
 			column->name, column->type, column->hidden ? " HIDDEN" : "");
-	buffer_text(&text, ")");
+	/* A table without row numbers of SQLite's: ours would not be the same in every order. */
+	if (module->table->key)
+		buffer_printf(&text, ", PRIMARY KEY(%s)) WITHOUT ROWID", module->table->key);
+	else
+		buffer_text(&text, ")");
 	buffer_byte(&text, 0);
 	vtab = sqlite3_malloc(sizeof *vtab);
 	if (vtab && buffer_ok(&text))
