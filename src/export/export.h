@@ -31,7 +31,7 @@ struct exporter {
 };
 
 extern const struct exporter *const exporters[]; /* sorted by name, ends with NULL */
-#define EXPORTER_WORDS "chrome|collapsed|csv|json|jsonl|kineto|pprof|tacho"
+#define EXPORTER_WORDS "chrome|collapsed|csv|json|jsonl|kineto|perfetto|pprof|speedscope|tacho"
 
 /* By name, or NULL. */
 const struct exporter *exporter_find(const char *name);

@@ -5,14 +5,16 @@
 
 #include <string.h>
 
-#define EXPORTERS(XX) \
-	XX(chrome)    \
-	XX(collapsed) \
-	XX(csv)       \
-	XX(json)      \
-	XX(jsonl)     \
-	XX(kineto)    \
-	XX(pprof)     \
+#define EXPORTERS(XX)  \
+	XX(chrome)     \
+	XX(collapsed)  \
+	XX(csv)        \
+	XX(json)       \
+	XX(jsonl)      \
+	XX(kineto)     \
+	XX(perfetto)   \
+	XX(pprof)      \
+	XX(speedscope) \
 	XX(tacho)
 
 #define XX(name) extern const struct exporter export_##name;

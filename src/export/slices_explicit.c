@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Spans with times of their own: streams of a device, requests. Blocks are sorted each in itself and
- * merged, a block being read when the merge comes to its first time. Then each span gets the first
- * lane on which it fits: a lane that is free, or, on tracks other than async ones, one whose open
- * span holds it whole. Beyond a few lanes the one that is free first is taken, so that a million
- * requests at once cost no more than their logarithm each. */
+/* Spans with times of their own: streams of a device, requests. Blocks are sorted each in itself
+ * and merged, a block being read when the merge comes to its first time. Then each span gets the
+ * first lane on which it fits: a lane that is free, or, on tracks other than async ones, one whose
+ * open span holds it whole. Beyond a few lanes the one that is free first is taken, so that a
+ * million requests at once cost no more than their logarithm each. */
 #include "base/array.h"
 #include "export/export_slices_internal.h"
 
@@ -183,8 +183,8 @@ static int new_lane(struct merge *merge, uint32_t *ret_lane)
 		    sizeof *merge->heap) != STATUS_OK)
 		return STATUS_NOMEM;
 	/* A lane that was never used is free before all others: it belongs on top. */
-	if (merge->heap_count)
-		memmove(merge->heap + 1, merge->heap, merge->heap_count * sizeof *merge->heap);
+	for (size_t at = merge->heap_count; at > 0; at = (at - 1) / 2)
+		merge->heap[at] = merge->heap[(at - 1) / 2];
 	merge->heap[0] = *ret_lane;
 	merge->heap_count++;
 	return STATUS_OK;

@@ -207,7 +207,9 @@ static int write_stacks(struct trace_writer *writer, const struct trace_dict *di
 	buffer_reset(&writer->raw);
 	column_put_u32(&writer->raw, lengths, count);
 	free(lengths);
-	column_put_u32(&writer->raw, dict->frames + frames_at, frames_end - frames_at);
+	/* All of them may be empty; then there are no frames at all. */
+	column_put_u32(&writer->raw, dict->frames ? dict->frames + frames_at : NULL,
+		frames_end - frames_at);
 	header.rows = (uint32_t)count;
 	*ret_next = first + count;
 	return write_raw(writer, &header, err);

@@ -65,6 +65,13 @@ struct trace_dict *import_sink_dict(struct import_sink *sink)
 	return &sink->dict;
 }
 
+uint64_t import_sink_room(const struct import_sink *sink)
+{
+	uint64_t used = sink->dict.strings.arena.used_bytes + sink->row_bytes;
+
+	return used < sink->limit_bytes ? sink->limit_bytes - used : 0;
+}
+
 struct ledger *import_sink_ledger(struct import_sink *sink)
 {
 	return &sink->ledger;
@@ -125,32 +132,50 @@ static void see_time(struct import_sink *sink, int64_t time_ns)
 		sink->first_ns = time_ns;
 }
 
-/* Room for `count` values in one chunk; their place, or UINT64_MAX. */
-static uint64_t take_values(struct import_sink *sink, uint32_t count)
+/* Room for `count` words in one chunk; their place, or UINT64_MAX. */
+static uint64_t take_words(struct import_sink *sink, uint32_t count)
 {
 	size_t used = sink->chunk_used;
 
-	if (sink->chunk_count == 0 || used + count > IMPORT_VALUES) {
-		size_t values = count > IMPORT_VALUES ? count : IMPORT_VALUES;
-		uint64_t *chunk = malloc(values * sizeof *chunk);
+	if (sink->chunk_count == 0 || used + count > IMPORT_WORDS) {
+		uint32_t *chunk = malloc(IMPORT_WORDS * sizeof *chunk);
 
 		if (!chunk || array_grow((void **)&sink->chunks, &sink->chunk_capacity,
-				      sink->chunk_count + 1, sizeof(uint64_t *))) {
+				      sink->chunk_count + 1, sizeof(uint32_t *))) {
 			free(chunk);
 			return UINT64_MAX;
 		}
 		sink->chunks[sink->chunk_count++] = chunk;
-		sink->row_bytes += values * sizeof *chunk;
+		sink->row_bytes += IMPORT_WORDS * sizeof *chunk;
 		used = 0;
 	}
 	sink->chunk_used = used + count;
 	return (uint64_t)(sink->chunk_count - 1) << 32 | used;
 }
 
-static int find_shape(struct import_sink *sink, const struct import_args *args, uint32_t *ret_shape)
+/* Packs the values; small integers and numbers of strings take one word. */
+static uint32_t pack(const struct import_args *args, uint8_t *types, uint32_t *words)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < args->count; i++) {
+		uint64_t value = args->values[i];
+		bool narrow = args->types[i] >= ARG_STRING ||
+			      (args->types[i] == ARG_INTEGER && (int64_t)value == (int32_t)value);
+
+		types[i] = args->types[i] | (narrow ? IMPORT_NARROW : 0);
+		words[used++] = (uint32_t)value;
+		if (!narrow)
+			words[used++] = (uint32_t)(value >> 32);
+	}
+	return used;
+}
+
+static int find_shape(struct import_sink *sink, const struct import_args *args,
+	const uint8_t *types, uint32_t *ret_shape)
 {
 	uint64_t hash = XXH3_64bits(args->keys, args->count * sizeof *args->keys) ^
-			XXH3_64bits_withSeed(args->types, args->count, 1);
+			XXH3_64bits_withSeed(types, args->count, 1);
 	size_t first = sink->shape_key_count;
 	uint64_t found;
 
@@ -159,7 +184,8 @@ static int find_shape(struct import_sink *sink, const struct import_args *args, 
 
 		if (shape->count == args->count &&
 			memcmp(sink->shape_keys + shape->first, args->keys,
-				args->count * sizeof *args->keys) == 0) {
+				args->count * sizeof *args->keys) == 0 &&
+			memcmp(sink->shape_types + shape->first, types, args->count) == 0) {
 			*ret_shape = (uint32_t)found;
 			return STATUS_OK;
 		}
@@ -173,7 +199,7 @@ static int find_shape(struct import_sink *sink, const struct import_args *args, 
 		id_map_put(&sink->shape_ids, hash, sink->shape_count))
 		return STATUS_NOMEM;
 	memcpy(sink->shape_keys + first, args->keys, args->count * sizeof *args->keys);
-	memcpy(sink->shape_types + first, args->types, args->count);
+	memcpy(sink->shape_types + first, types, args->count);
 	sink->shape_key_count += args->count;
 	sink->shapes[sink->shape_count] =
 		(struct import_shape){ .first = (uint32_t)first, .count = args->count };
@@ -193,13 +219,18 @@ static int add_row(struct import_sink *sink, struct import_rows *rows, uint32_t 
 	if (sink->row_bytes + sink->dict.strings.arena.used_bytes > sink->limit_bytes)
 		return STATUS_LIMIT;
 	if (args && args->count) {
-		if (find_shape(sink, args, &row.shape) != STATUS_OK)
+		uint8_t types[IMPORT_ARGS_MAX];
+		uint32_t words[2 * IMPORT_ARGS_MAX], used;
+
+		if (args->count > IMPORT_ARGS_MAX)
+			return STATUS_USAGE;
+		used = pack(args, types, words);
+		if (find_shape(sink, args, types, &row.shape) != STATUS_OK)
 			return STATUS_NOMEM;
-		row.values = take_values(sink, args->count);
-		if (row.values == UINT64_MAX)
+		row.words = take_words(sink, used);
+		if (row.words == UINT64_MAX)
 			return STATUS_NOMEM;
-		memcpy(import_values(sink, row.values), args->values,
-			args->count * sizeof *args->values);
+		memcpy(import_words(sink, row.words), words, used * sizeof *words);
 	}
 	if (array_grow((void **)&rows->items, &rows->capacity, rows->count + 1, sizeof row))
 		return STATUS_NOMEM;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What an importer tells of: tracks, spans in any order, instants, counters, links, samples,
- * metadata. Rows are kept in memory (about 32 bytes and 8 per argument), sorted and nested per
+ * metadata. Rows are kept in memory (about 32 bytes and 4 to 8 per argument), sorted and nested per
  * track at the end, and written as .tacho blocks. Memory is bounded: beyond the limit every call
  * answers STATUS_LIMIT. */
 #pragma once
 
 #include "format/trace_writer.h"
 #include "import/import.h"
+
+#define IMPORT_ARGS_MAX 4096 /* of one event; more is STATUS_USAGE */
 
 /* Arguments of one event: three arrays of `count`. */
 struct import_args {
@@ -61,6 +63,9 @@ void import_sink_skip(struct import_sink *sink, const char *what, const char *ef
 
 /* The flavour of the format, in place of the importer's name; a static text. */
 void import_sink_format(struct import_sink *sink, const char *name);
+
+/* Bytes that may still be used before the limit is reached. */
+uint64_t import_sink_room(const struct import_sink *sink);
 
 /* Wall-clock time of the file clock's zero, when the format tells it. */
 void import_sink_epoch(struct import_sink *sink, int64_t unix_ns_at_zero);

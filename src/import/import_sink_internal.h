@@ -6,14 +6,14 @@
 #include "format/span_block.h"
 #include "import/import_sink.h"
 
-#define IMPORT_VALUES   (1u << 17) /* values in a chunk: 1 MiB */
+#define IMPORT_WORDS    (1u << 18) /* of 32 bits in a chunk: 1 MiB */
 #define IMPORT_NO_SHAPE UINT32_MAX
 
 struct import_row {
 	int64_t start_ns;
 	uint64_t duration_ns;
 	uint32_t name, shape;
-	uint64_t values; /* chunk << 32 | place in it */
+	uint64_t words; /* values of the arguments: chunk << 32 | place in it */
 };
 
 struct import_rows {
@@ -25,6 +25,9 @@ struct import_track {
 	struct import_rows spans, instants;
 };
 
+/* Keys and types of an event's arguments. A type here is an enum arg_type, with IMPORT_NARROW for an
+ * integer that fits into 32 bits; numbers of strings always do. */
+#define IMPORT_NARROW 0x80u
 struct import_shape {
 	uint32_t first, count; /* in shape_keys and shape_types */
 };
@@ -35,7 +38,7 @@ struct import_sink {
 	struct table_rows metadata, links, counters, real_counters, samples, allocations;
 	struct import_track *tracks;
 	size_t track_count, track_capacity;
-	uint64_t **chunks;
+	uint32_t **chunks;
 	size_t chunk_count, chunk_capacity, chunk_used;
 	struct import_shape *shapes;
 	size_t shape_count, shape_capacity;
@@ -49,7 +52,7 @@ struct import_sink {
 	uint64_t row_bytes, limit_bytes;
 };
 
-static inline uint64_t *import_values(const struct import_sink *sink, uint64_t place)
+static inline uint32_t *import_words(const struct import_sink *sink, uint64_t place)
 {
 	return sink->chunks[place >> 32] + (uint32_t)place;
 }

@@ -55,17 +55,25 @@ static int add_args(
 {
 	const struct import_sink *sink = writing->sink;
 	const struct import_shape *shape;
-	const uint64_t *values;
+	const uint32_t *words;
 
 	if (row->shape == IMPORT_NO_SHAPE)
 		return STATUS_OK;
 	shape = &sink->shapes[row->shape];
-	values = import_values(sink, row->values);
-	for (uint32_t i = 0; i < shape->count; i++)
+	words = import_words(sink, row->words);
+	for (uint32_t i = 0; i < shape->count; i++) {
+		uint8_t type = sink->shape_types[shape->first + i];
+		uint64_t value = *words++;
+
+		if (type == (ARG_INTEGER | IMPORT_NARROW))
+			value = (uint64_t)(int64_t)(int32_t)value;
+		else if (!(type & IMPORT_NARROW))
+			value |= (uint64_t)*words++ << 32;
 		if (span_builder_add_arg(builder, builder->count - 1,
 			    sink->shape_keys[shape->first + i],
-			    (enum arg_type)sink->shape_types[shape->first + i], values[i]))
+			    (enum arg_type)(type & ~IMPORT_NARROW), value))
 			return error_set(writing->err, STATUS_NOMEM, "out of memory");
+	}
 	return STATUS_OK;
 }
 

@@ -7,7 +7,9 @@
 
 #include <string.h>
 
-#define IMPORTERS(XX) XX(chrome)
+#define IMPORTERS(XX) \
+	XX(chrome)    \
+	XX(xplane)
 
 #define XX(name) extern const struct importer import_##name;
 IMPORTERS(XX)

@@ -219,6 +219,22 @@ int xplane_meta_add(struct xplane_meta *meta, struct reader stat, struct event_a
 	return args->status;
 }
 
+/* Packed numbers, as a JSON list. */
+static void add_children(struct event_args *args, struct reader list)
+{
+	struct buffer text;
+
+	buffer_init(&text);
+	while (reader_left(&list) && !list.failed)
+		buffer_printf(&text, "%c%" PRId64, text.length ? ',' : '[',
+			(int64_t)wire_read_varint(&list));
+	buffer_text(&text, text.length ? "]" : "[]");
+	if (buffer_ok(&text))
+		event_args_json(args, event_args_key(args, "child_id", 8), (char *)text.data,
+			text.length);
+	buffer_release(&text);
+}
+
 int xplane_meta_describe(struct xplane_meta *meta, const struct xplane_event_name *event,
 	struct event_args *args, struct xplane_values *values)
 {
@@ -237,8 +253,8 @@ int xplane_meta_describe(struct xplane_meta *meta, const struct xplane_event_nam
 				reader_left(&field.bytes));
 		else if (field.field == 5 && field.type == WIRE_BYTES)
 			status = xplane_meta_add(meta, field.bytes, args, values);
-		else if (field.field == 6 && field.type == WIRE_VARINT)
-			event_args_integer(args, "child_id", (int64_t)field.number);
+		else if (field.field == 6 && field.type == WIRE_BYTES)
+			add_children(args, field.bytes);
 	}
 	return status == STATUS_OK ? args->status : status;
 }

@@ -212,6 +212,13 @@ out:
 	return code;
 }
 
+/* Nothing equals NULL. */
+static bool set_key(struct query_filter *filter, sqlite3_value *value)
+{
+	filter->key = value;
+	return sqlite3_value_type(value) == SQLITE_NULL;
+}
+
 int query_filter_set(struct query_filter *filter, struct query_vtab *vtab, const char *text,
 	int argc, sqlite3_value **argv)
 {
@@ -227,7 +234,7 @@ int query_filter_set(struct query_filter *filter, struct query_vtab *vtab, const
 		else if (op == 'L' || op == 'G')
 			code = set_pattern(filter, vtab->query, role, op, argv[i]);
 		else if (role == ROLE_KEY)
-			filter->key = argv[i];
+			filter->none = set_key(filter, argv[i]) || filter->none;
 		else if (role_is_text(role))
 			code = set_equal(filter, vtab->query, role, argv[i]);
 		else

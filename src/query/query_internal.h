@@ -78,6 +78,15 @@ struct span_parents {
 	uint32_t *depths; /* how many there are */
 };
 
+/* Parents within the block that a cursor has decoded. */
+struct parent_rows {
+	size_t block;  /* SIZE_MAX: none */
+	uint32_t *row; /* of each row; UINT32_MAX: not in this block */
+	size_t row_capacity;
+	uint32_t *behind; /* by depth, while the block is walked */
+	size_t depth_capacity;
+};
+
 /* A link, where links are looked up by id. */
 struct link_entry {
 	uint64_t key; /* the id, or the hash of its text */
@@ -211,7 +220,7 @@ void query_result_arg(sqlite3_context *ctx, const struct query *query, const str
 void query_result_args(
 	sqlite3_context *ctx, struct query *query, struct args_reader *reader, int64_t id);
 
-/* The number of the span around a row of a decoded block, or -1. */
+/* The number of the span around a row of a decoded block, or -1; query_parents_need() first. */
 int query_parents_need(struct query *query, struct trace_cursor *scratch);
 void query_parents_release(struct query *query);
 int64_t query_parent(

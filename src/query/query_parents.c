@@ -4,6 +4,8 @@
  * by one pass over all blocks when it is first needed. */
 #include "query/query_internal.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,16 +104,57 @@ int query_parents_need(struct query *query, struct trace_cursor *scratch)
 	return code;
 }
 
-int64_t query_parent(
-	const struct query *query, size_t block, const struct span_batch *spans, uint32_t row)
+void parent_rows_init(struct parent_rows *parents)
+{
+	memset(parents, 0, sizeof *parents);
+	parents->block = SIZE_MAX;
+}
+
+void parent_rows_release(struct parent_rows *parents)
+{
+	free(parents->row);
+	free(parents->behind);
+	parent_rows_init(parents);
+}
+
+/* One walk from the end of the block, which finds the parents of all its rows. */
+static int find_rows(struct parent_rows *parents, size_t block, const struct span_batch *spans)
+{
+	uint32_t depths = 0;
+
+	parents->block = SIZE_MAX;
+	for (uint32_t i = 0; i < spans->count; i++)
+		depths = spans->depth[i] >= depths ? spans->depth[i] + 1 : depths;
+	if (array_grow((void **)&parents->row, &parents->row_capacity, (size_t)spans->count + 1,
+		    sizeof *parents->row) ||
+		array_grow((void **)&parents->behind, &parents->depth_capacity, (size_t)depths + 1,
+			sizeof *parents->behind))
+		return SQLITE_NOMEM;
+	for (uint32_t i = 0; i < depths; i++)
+		parents->behind[i] = UINT32_MAX;
+	for (uint32_t i = spans->count; i-- > 0;) {
+		uint32_t depth = spans->depth[i];
+
+		parents->row[i] = depth ? parents->behind[depth - 1] : UINT32_MAX;
+		parents->behind[depth] = i;
+	}
+	parents->block = block;
+	return SQLITE_OK;
+}
+
+int query_parent(const struct query *query, struct parent_rows *parents, size_t block,
+	const struct span_batch *spans, uint32_t row, int64_t *ret_id)
 {
 	uint32_t depth = spans->depth[row];
 
+	*ret_id = -1;
 	if (spans->layout != SPANS_NESTED || depth == 0)
-		return -1;
-	for (uint32_t i = row + 1; i < spans->count; i++)
-		if (spans->depth[i] < depth)
-			return spans->depth[i] == depth - 1 ? span_id(block, i) : -1;
-	return depth - 1 < query->parents.depths[block] ? query->parents.next[block][depth - 1]
-							: -1;
+		return SQLITE_OK;
+	if (parents->block != block && find_rows(parents, block, spans) != SQLITE_OK)
+		return SQLITE_NOMEM;
+	if (parents->row[row] != UINT32_MAX)
+		*ret_id = span_id(block, parents->row[row]);
+	else if (depth - 1 < query->parents.depths[block])
+		*ret_id = query->parents.next[block][depth - 1];
+	return SQLITE_OK;
 }

@@ -83,6 +83,7 @@ static int spans_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret_cursor)
 	cursor->eof = true;
 	id_map_init(&cursor->groups.places);
 	args_reader_init(&cursor->args);
+	parent_rows_init(&cursor->parents);
 	*ret_cursor = &cursor->base;
 	return SQLITE_OK;
 }
@@ -94,6 +95,7 @@ static int spans_close(sqlite3_vtab_cursor *base)
 	spans_group_release(cursor);
 	query_filter_release(&cursor->filter);
 	args_reader_release(&cursor->args);
+	parent_rows_release(&cursor->parents);
 	trace_cursor_release(&cursor->reader);
 	free(cursor->blocks);
 	free(cursor);

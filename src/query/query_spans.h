@@ -75,6 +75,7 @@ struct spans_cursor {
 	uint64_t place, place_end;
 	struct span_groups groups;
 	struct args_reader args;
+	struct parent_rows parents;
 };
 
 bool spans_row_fits(const struct spans_cursor *cursor, uint32_t row);

@@ -22,9 +22,10 @@
 
 #define ATTACH_SPINS  2000
 #define GROW_RETRY_NS UINT64_C(10000000)
-#define BEAT_NS       UINT64_C(5000000000)  /* without one for so long the collector is asked for */
-#define BEAT_LOST_NS  UINT64_C(60000000000) /* where it cannot be asked for, it is taken for dead \
-					     */
+/* Silent for so long, the collector is asked for; where it cannot be, it is taken for dead later.
+ */
+#define BEAT_NS      UINT64_C(5000000000)
+#define BEAT_LOST_NS UINT64_C(60000000000)
 
 static __thread int attaching __attribute__((tls_model("initial-exec")));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Arbitrary bytes as records of a thread, with arbitrary bytes as its names: whatever a process leaves
- * in shared memory becomes a trace that opens, with no more spans than were begun.
+/* Arbitrary bytes as records of a thread, with arbitrary bytes as its names: whatever a process
+ * leaves in shared memory becomes a trace that opens, with no more spans than were begun.
  *
  *   input: u8 units of names / 8, u8 length of a chunk / 16, names, records */
 #include "collect/process_reader.h"
@@ -57,8 +57,8 @@ static void start(struct victim *victim, const uint8_t *names, size_t names_byte
 	require(victim->stream != NULL);
 }
 
-/* In chunks, as the collector finds them, each in memory of exactly its size. A chunk of an odd number
- * of units also switches recording. */
+/* In chunks, as the collector finds them, each in memory of exactly its size. A chunk of an odd
+ * number of units also switches recording. */
 static void feed(struct victim *victim, const uint8_t *data, size_t size, size_t chunk)
 {
 	uint32_t switches = 0;
@@ -70,7 +70,8 @@ static void feed(struct victim *victim, const uint8_t *data, size_t size, size_t
 		require(records != NULL);
 		memcpy(records, data, count);
 		if (count / 16 % 2) {
-			struct shm_toggle *toggle = &victim->session.toggles[switches % SHM_TOGGLES];
+			struct shm_toggle *toggle =
+				&victim->session.toggles[switches % SHM_TOGGLES];
 
 			atomic_store(&toggle->ticks, data[0] * UINT64_C(1000));
 			atomic_store(&victim->session.toggle_count, ++switches);
@@ -120,6 +121,7 @@ static void finish(struct victim *victim)
 	id_map_release(&process->track_ids);
 	id_map_release(&process->counter_ids);
 	id_map_release(&process->open_async);
+	id_map_release(&process->early_async);
 	id_map_release(&process->frame_ids);
 	recording_release(&victim->recording);
 	free((void *)(uintptr_t)victim->names.bytes);

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 
-from libsurvive import (TACHO, VICTIM, Trace, case, check, main, record, run, same, start, wait_until)
+from libsurvive import TACHO, VICTIM, Trace, case, check, main, run, same, start, wait_until
 
 RATE = 50000
 

@@ -80,7 +80,6 @@ def collector_killed_program_goes_on():
 def output_and_status_without_collector():
     for mode, status, text in ((["signals", "c", "1"], 33, b"0 signals, the last 0\n"),
                                (["exec", "200"], 5, b""), (["forks", "300"], 0, b"")):
-        out, inn = os.pipe()
         tool = start([TACHO, "record", "-o", "out.tacho", "--", "sh", "-c",
                       '"$@" >result; echo $? >>result', "sh", VICTIM, *mode])
         wait_until(lambda: child_of(tool.pid), "the tool's child")
@@ -90,8 +89,6 @@ def output_and_status_without_collector():
         wait_until(lambda: not os.path.exists(f"/proc/{program}"), "the program's end")
         with open("result", "rb") as file:
             same(file.read(), text + b"%d\n" % status, mode)
-        os.close(out)
-        os.close(inn)
 
 
 @case

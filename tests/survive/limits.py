@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """No room: on the disk, in shared memory, for files, for memory. The program always runs."""
 import os
-import subprocess
 
-from libsurvive import (TACHO, VICTIM, Skip, Trace, case, check, main, need_mount, published, record,
-                        run, same)
+from libsurvive import TACHO, VICTIM, Trace, case, check, main, need_mount, published, run, same
 
 
 def in_small_tmpfs(size, script, **more):

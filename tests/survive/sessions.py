@@ -3,15 +3,13 @@
 """Session folders: private, never followed through a link, never trusted; what does not fit is refused
 politely. And programs that record themselves."""
 import os
-import re
 import shutil
-import signal
 import stat
 import struct
 import subprocess
 import time
 
-from libsurvive import (BUILD, TACHO, VICTIM, Skip, Trace, case, check, finished, main, published,
+from libsurvive import (TACHO, VICTIM, Skip, Trace, case, check, finished, main, published,
                         record, run, same, shm_folders, start, wait_until)
 
 
@@ -106,6 +104,7 @@ def pool_of_another_version():
     tool, folder = live_session("pace", "1000", "60", "stop")
     wait_until(lambda: any(f.startswith("pool-") for f in os.listdir(folder)), "a pool")
     pool = next(f for f in os.listdir(folder) if f.startswith("pool-"))
+    time.sleep(0.5)  # until it is ready
     with open(os.path.join(folder, pool), "rb") as file:
         content = bytearray(file.read(300000))
     content[4:8] = struct.pack("=I", 2)

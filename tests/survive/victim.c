@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,14 +115,14 @@ static int run_saturate(int argc, char **argv)
 	return 0;
 }
 
-/* FILE SECONDS: steps, phases and deep nesting as fast as they go. */
+/* FILE SECONDS [MOST]: steps, phases and deep nesting as fast as they go. */
 static int run_saturate_steps(int argc, char **argv)
 {
 	struct published *shared = publish(argc ? argv[0] : NULL);
 	double until = seconds() + (double)number(argc, argv, 1, 1);
-	uint64_t step = 0;
+	uint64_t step = 0, most = (uint64_t)number(argc, argv, 2, LONG_MAX);
 
-	while (seconds() < until)
+	while (seconds() < until && shared->produced < most)
 		for (int round = 0; round < 100; round++) {
 			tacho_step(step++);
 			for (int phase = 0; phase < 3; phase++) {

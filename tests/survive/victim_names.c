@@ -13,7 +13,7 @@ static int run_names(int argc, char **argv)
 	long count = number(argc, argv, 0, 1000000);
 
 	for (long i = 0; i < count; i++) {
-		char name[32];
+		char name[40];
 
 		snprintf(name, sizeof name, "name number %ld", i);
 		scopes(1, name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* From ticks to nanoseconds, with clocks of our own making: rates that drift, anchors that are off, a
- * wall clock that is set. Time never goes back, and the error stays within what is stated. */
+/* From ticks to nanoseconds, with clocks of our own making: rates that drift, anchors that are off,
+ * a wall clock that is set. Time never goes back, and the error stays within what is stated. */
 #include "collect/clock_sync.h"
 #include "tests/unit/unit.h"
 
@@ -14,7 +14,8 @@ static struct {
 	double ticks_per_ns;
 } fake;
 
-void __wrap_clock_take_anchor(enum clock_kind kind, double ns_per_tick, struct clock_anchor *anchor);
+void __wrap_clock_take_anchor(
+	enum clock_kind kind, double ns_per_tick, struct clock_anchor *anchor);
 
 static void advance(uint64_t ns)
 {
@@ -112,8 +113,8 @@ static void old_times_do_not_change(void)
 		CHECK_EQ(clock_sync_ns(&sync, ticks[i]), ns[i]);
 }
 
-/* Somebody sets the wall clock, by hours, both ways: trace time does not notice, and explicit times of
- * the wall clock land where they belong. */
+/* Somebody sets the wall clock, by hours, both ways: trace time does not notice, and explicit times
+ * of the wall clock land where they belong. */
 static void the_wall_clock_is_set(void)
 {
 	static const int64_t steps[] = { 3600000000000, -7200000000000, 1000, -86400000000000000 };
@@ -155,7 +156,8 @@ static void the_system_clock_is_exact(void)
 	CHECK_EQ(sync.worst_ns, 0);
 }
 
-/* Ticks from before the start, from far ahead, or at the end of the range are answered, not trusted. */
+/* Ticks from before the start, from far ahead, or at the end of the range are answered, not
+ * trusted. */
 static void impossible_ticks(void)
 {
 	struct clock_sync sync;

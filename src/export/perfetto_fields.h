@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Field numbers of Perfetto's published schema (protos/perfetto/trace), those that we use. */
+#pragma once
+
+enum perfetto_trace_field { TRACE_PACKET = 1 };
+
+enum perfetto_packet_field {
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE_ID = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_SEQUENCE_FLAGS = 13,
+	PACKET_TIMESTAMP_CLOCK = 58,
+	PACKET_DEFAULTS = 59,
+	PACKET_DESCRIPTOR = 60,
+	PACKET_FIRST_ON_SEQUENCE = 87,
+};
+
+enum perfetto_sequence_flags { SEQUENCE_CLEARED = 1, SEQUENCE_NEEDED = 2 };
+
+enum perfetto_clock_field {
+	SNAPSHOT_CLOCKS = 1,
+	SNAPSHOT_PRIMARY_CLOCK = 2,
+	CLOCK_ID = 1,
+	CLOCK_TIMESTAMP = 2,
+};
+
+enum perfetto_clock { CLOCK_REALTIME_ID = 1, CLOCK_MONOTONIC_ID = 3, CLOCK_BOOTTIME_ID = 6 };
+
+enum perfetto_descriptor_field {
+	DESCRIPTOR_UUID = 1,
+	DESCRIPTOR_NAME = 2,
+	DESCRIPTOR_PROCESS = 3,
+	DESCRIPTOR_THREAD = 4,
+	DESCRIPTOR_PARENT = 5,
+	DESCRIPTOR_COUNTER = 8,
+	PROCESS_PID = 1,
+	PROCESS_NAME = 6,
+	THREAD_PID = 1,
+	THREAD_TID = 2,
+	THREAD_NAME = 5,
+	COUNTER_UNIT = 3,
+	COUNTER_UNIT_NAME = 6,
+};
+
+enum perfetto_unit { UNIT_NONE = 0, UNIT_TIME_NS = 1, UNIT_COUNT = 2, UNIT_SIZE_BYTES = 3 };
+
+enum perfetto_event_field {
+	EVENT_CATEGORY_ID = 3,
+	EVENT_ANNOTATIONS = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME_ID = 10,
+	EVENT_TRACK = 11,
+	EVENT_NAME = 23,
+	EVENT_COUNTER_INT = 30,
+	EVENT_COUNTER_DOUBLE = 44,
+	EVENT_FLOWS = 47,
+	EVENT_ENDED_FLOWS = 48,
+};
+
+enum perfetto_annotation_field {
+	ANNOTATION_NAME_ID = 1,
+	ANNOTATION_UINT = 3,
+	ANNOTATION_INT = 4,
+	ANNOTATION_DOUBLE = 5,
+	ANNOTATION_STRING = 6,
+	ANNOTATION_NAME = 10,
+	ANNOTATION_STRING_ID = 17,
+};
+
+enum perfetto_interned_field {
+	INTERNED_CATEGORIES = 1,
+	INTERNED_NAMES = 2,
+	INTERNED_KEYS = 3,
+	INTERNED_TEXTS = 29,
+	INTERNED_ID = 1,
+	INTERNED_TEXT = 2,
+};
