@@ -17,6 +17,7 @@ endfunction()
 
 tacho_dep(zstd zstd.h zstd)
 tacho_dep(xxhash xxhash.h xxhash)
+tacho_dep(sqlite3 sqlite3.h sqlite3)
 tacho_dep(zlib zlib.h z)
 
 add_library(tacho_dep_m INTERFACE)

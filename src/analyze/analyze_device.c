@@ -72,7 +72,8 @@ static int add_spans(struct device_sweep *device, const struct span_batch *spans
 	for (uint32_t i = 0; i < spans->count; i++) {
 		uint64_t start = spans->start_ns[i], duration = spans->duration_ns[i];
 
-		if ((flags[spans->name[i]] & (NAME_WANTED | NAME_NOTE)) == NAME_WANTED && window_clip(window, &start, &duration))
+		if ((flags[spans->name[i]] & (NAME_WANTED | NAME_NOTE)) == NAME_WANTED &&
+			window_clip(window, &start, &duration))
 			device->items[device->count++] =
 				(struct interval){ .start_ns = start, .end_ns = start + duration };
 	}

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whether a regular file begins as a .tacho file does. What cannot be opened is left to trace_open(),
- * which says why. */
+/* Whether a regular file begins as a .tacho file does. What cannot be opened is left to
+ * trace_open(), which says why. */
 static bool is_tacho(const char *path)
 {
 	static const char magic[] = "TACHO";
@@ -98,7 +98,8 @@ int cli_input_open(const struct cli *cli, const char *path, const struct cli_inp
 	else if (status == STATUS_OK)
 		status = convert_once(path, &import, ret_trace, err);
 	if (status != STATUS_OK)
-		return error_prefix(err, "%.100s: ", stream && path[0] == '-' ? "standard input" : path);
+		return error_prefix(
+			err, "%.100s: ", stream && path[0] == '-' ? "standard input" : path);
 	/* The user knows the trace by the name of the original. */
 	(*ret_trace)->path = arena_copy(&(*ret_trace)->arena, path, strlen(path));
 	return STATUS_OK;

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* tacho export: a trace in another format. */
 #include "base/progress.h"
+#include "base/units.h"
 #include "cli/cli_input.h"
 #include "cli/cli_window.h"
 #include "export/export.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 struct cmd_export_options {
 	const char *to, *output, *filter, *table;
 	uint64_t from_ns, until_ns;
+	struct option_list offsets;
 	struct cli_input_options input;
 };
 
@@ -21,6 +24,8 @@ static const struct option_spec export_specs[] = {
 		"only spans and marks whose name contains TEXT, in upper or lower case" },
 	{ OPTION_DURATION, 0, "from", "TIME", offsetof(struct cmd_export_options, from_ns),
 		"leave out what was before TIME, counted from the trace's start (1.5s, 250ms)" },
+	{ OPTION_LIST, 0, "offset", "TIME", offsetof(struct cmd_export_options, offsets),
+		"merging: move the files' times by this, once per file in their order; without it they are aligned by their wall clocks" },
 	{ OPTION_STRING, 'o', "output", "FILE", offsetof(struct cmd_export_options, output),
 		"write to FILE instead of standard output" },
 	{ OPTION_STRING, 0, "table", "spans|counters|marks|links|allocations|samples",
@@ -81,43 +86,105 @@ static int export_trace(struct cli *cli, const struct exporter *exporter,
 	return EXIT_FINE;
 }
 
-static int run_export(struct cli *cli, int argc, char **argv)
+/* How far each trace is moved: as the user says, else so that their wall clocks agree. */
+static int find_shifts(struct cli *cli, const struct cmd_export_options *options,
+	struct trace *const *traces, size_t count, uint64_t *shifts)
 {
-	struct cmd_export_options options = { 0 };
-	const struct exporter *exporter = NULL;
-	int count, status = options_parse(cli, export_specs, &options, argc, argv, false, &count);
+	uint64_t earliest = UINT64_MAX;
 
-	if (status)
-		return options_exit(status);
-	if (count != 1)
-		return cli_fail(cli, "export needs one trace file: %s", cli->command->usage);
-	if (options.to)
-		exporter = exporter_find(options.to);
-	else if (options.output)
-		exporter = exporter_for_path(options.output);
+	if (options->offsets.count && options->offsets.count != count)
+		return cli_fail(cli, "%zu files need %zu times --offset, not %zu", count, count,
+			options->offsets.count);
+	for (size_t i = 0; i < count; i++) {
+		if (options->offsets.count &&
+			units_parse_duration(options->offsets.items[i], &shifts[i]) != STATUS_OK)
+			return cli_fail(cli, "--offset: '%s' is no time; 1.5s and 250ms are",
+				options->offsets.items[i]);
+		if (traces[i]->header.start_unix_ns < earliest)
+			earliest = traces[i]->header.start_unix_ns;
+	}
+	/* A trace that does not know when it began begins with the others. */
+	for (size_t i = 0; !options->offsets.count && i < count; i++)
+		shifts[i] = earliest ? traces[i]->header.start_unix_ns - earliest : 0;
+	return EXIT_FINE;
+}
+
+/* Several files into one trace. */
+static int merge_traces(
+	struct cli *cli, const struct cmd_export_options *options, char **paths, size_t count)
+{
+	struct export_options wanted = { .path = options->output, .filter = options->filter };
+	struct trace **traces = calloc(count, sizeof *traces);
+	uint64_t *shifts = calloc(count, sizeof *shifts);
+	struct export_result result;
+	struct error err = ERROR_INIT;
+	int status = traces && shifts ? EXIT_FINE : cli_fail(cli, "out of memory");
+
+	for (size_t i = 0; status == EXIT_FINE && i < count; i++)
+		if (cli_input_open(cli, paths[i], &options->input, &traces[i], &err) != STATUS_OK)
+			status = cli_fail_error(cli, &err);
+	if (status == EXIT_FINE)
+		status = find_shifts(cli, options, traces, count, shifts);
+	if (status == EXIT_FINE && export_merge((const struct trace *const *)traces, shifts, count,
+					   &wanted, &result, &err) != STATUS_OK)
+		status = cli_fail_error(cli, &err);
+	for (size_t i = 0; traces && i < count; i++)
+		trace_close(traces[i]);
+	free(traces);
+	free(shifts);
+	return status;
+}
+
+static int export_checked(
+	struct cli *cli, const struct cmd_export_options *options, char **paths, int count)
+{
+	const struct exporter *exporter = NULL;
+
+	if (options->to)
+		exporter = exporter_find(options->to);
+	else if (options->output)
+		exporter = exporter_for_path(options->output);
 	if (!exporter)
 		return cli_fail(cli, "which format? Give --to %s, or -o with its extension",
 			EXPORTER_WORDS);
-	if (exporter->needs_path && !options.output)
+	if (exporter->needs_path && !options->output)
 		return cli_fail(cli, "%s cannot be written to standard output; give -o FILE",
 			exporter->name);
-	if (options.table && strcmp(exporter->name, "csv") != 0)
-		return cli_fail(cli, "--table is for csv; %s holds all tables", exporter->name);
-	return export_trace(cli, exporter, &options, argv[0]);
+	if (options->table && !exporter->has_tables)
+		return cli_fail(
+			cli, "--table is not for %s, which holds all tables", exporter->name);
+	if (count == 1 && !options->offsets.count)
+		return export_trace(cli, exporter, options, paths[0]);
+	if (strcmp(exporter->name, "tacho") != 0)
+		return cli_fail(cli, "several files are merged into a .tacho file first: "
+				     "tacho export A B -o all.tacho");
+	if (options->from_ns || options->until_ns)
+		return cli_fail(cli, "--from and --until are for one file; merge first, then cut");
+	return merge_traces(cli, options, paths, (size_t)count);
+}
+
+static int run_export(struct cli *cli, int argc, char **argv)
+{
+	struct cmd_export_options options = { 0 };
+	int count, status = options_parse(cli, export_specs, &options, argc, argv, false, &count);
+
+	if (status)
+		status = options_exit(status);
+	else if (count == 0)
+		status = cli_fail(cli, "export needs a trace file: %s", cli->command->usage);
+	else
+		status = export_checked(cli, &options, argv, count);
+	option_list_release(&options.offsets);
+	return status;
 }
 
 const struct command cmd_export = {
 	.name = "export",
 	.group = "look",
 	.summary = "write a trace in another format",
-	.usage = "tacho export [options] FILE",
-	.description = "Writes a trace as JSON, as a table of comma-separated values, as trace "
-		       "events that "
-		       "Perfetto and chrome://tracing open, or as a trace again: then a file that "
-		       "had to be "
-		       "repaired becomes a whole one, and --from and --until cut a window out. A "
-		       "file appears "
-		       "under its name only when it is whole.",
+	.usage = "tacho export [options] FILE...",
+	.description =
+		"Writes a trace in another format. As a trace again (tacho), a file that had to be repaired becomes a whole one, --from and --until cut a window out, and several files become one with their processes kept apart. A file appears under its name only when it is whole.",
 	.options = export_specs,
 	.run = run_export,
 };

@@ -7,6 +7,7 @@
 	XX(export)   \
 	XX(help)     \
 	XX(info)     \
+	XX(query)    \
 	XX(record)   \
 	XX(report)   \
 	XX(selftest) \

@@ -5,11 +5,14 @@
 #include "collect/control.h"
 #include "collect/output_name.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,6 +75,7 @@ int collector_new(
 		return error_set(err, STATUS_NOMEM, "out of memory");
 	collector->settings = *settings;
 	collector->control_fd = -1;
+	collector->output_fd = -1;
 	collector->dir.lock_fd = -1;
 	collector_hold_spares(collector);
 	collector->cpu_at_start_s = collector_cpu_seconds();
@@ -117,6 +121,8 @@ void collector_free(struct collector *collector)
 	id_map_release(&collector->process_tracks);
 	if (collector->control_fd >= 0)
 		close(collector->control_fd);
+	if (collector->output_fd >= 0)
+		close(collector->output_fd);
 	collector_release_spares(collector);
 	if (collector->dir.session)
 		atomic_store(&collector->dir.session->ended, 1);
@@ -160,6 +166,43 @@ static void on_step(void *context, uint64_t number, uint64_t duration_ns)
 		collector->dump_wanted = true;
 }
 
+/* A name of our own choosing never replaces a file: "x.tacho" becomes "x-2.tacho". */
+static void choose_free_name(struct collector *collector)
+{
+	char name[sizeof collector->output];
+	size_t length = strlen(collector->output) - strlen(".tacho");
+	int fd = -1;
+
+	if (settings_text(&collector->settings, SETTING_OUTPUT)[0])
+		return;
+	snprintf(name, sizeof name, "%s", collector->output);
+	for (unsigned number = 2; number < 10000; number++) {
+		fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0 || errno != EEXIST)
+			break;
+		snprintf(
+			name, sizeof name, "%.*s-%u.tacho", (int)length, collector->output, number);
+	}
+	if (fd < 0)
+		return; /* whoever writes it will say what is wrong */
+	close(fd);
+	snprintf(collector->output, sizeof collector->output, "%s", name);
+}
+
+/* Two recordings must not write the same file. */
+static int lock_output(struct collector *collector, struct error *err)
+{
+	int fd = open(collector->output, O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+		close(fd);
+		return error_set(
+			err, STATUS_BUSY, "%s: another recording is writing it", collector->output);
+	}
+	collector->output_fd = fd;
+	return STATUS_OK;
+}
+
 static int open_output(struct collector *collector, struct error *err)
 {
 	const struct settings *settings = &collector->settings;
@@ -182,6 +225,10 @@ static int open_output(struct collector *collector, struct error *err)
 		collector->recording.on_step_context = collector;
 		return STATUS_OK;
 	}
+	choose_free_name(collector);
+	status = lock_output(collector, err);
+	if (status != STATUS_OK)
+		return status;
 	return store_open_file(
 		store, collector->output, settings_number(settings, SETTING_MAX_SIZE), err);
 }
@@ -398,7 +445,8 @@ void collector_stop(struct collector *collector)
 	atomic_store(&session->active, 0);
 	drain_all(collector);
 	if (collector->pools_seen != atomic_load(&session->pool_serial))
-		ledger_add(&collector->recording.store.ledger, 1, "processes not found", "recording",
+		ledger_add(&collector->recording.store.ledger, 1, "processes not found",
+			"recording",
 			"there was no descriptor left to look for them: they are missing");
 	collector_machine_tick(collector, clock_mono_ns());
 	collector_reap(collector);
@@ -423,6 +471,8 @@ int collector_finish(struct collector *collector, const struct collector_cost *c
 			"processes still running at the end", "recording",
 			"what they did later is not in the trace");
 	collector_settle(collector, cost, &ret_summary->overhead_percent);
+	if (store->flight)
+		choose_free_name(collector);
 	status = store->flight ? store_dump(store, collector->output, 0, err)
 			       : store_finish(store, err);
 	snprintf(ret_summary->output, sizeof ret_summary->output, "%s", collector->output);

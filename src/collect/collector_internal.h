@@ -34,7 +34,7 @@ struct collector {
 	size_t ignored_count, ignored_capacity;
 	uint32_t pools_seen, processes_total;
 	int spare_fds[COLLECTOR_SPARE_FDS]; /* for finding pools, whoever takes all others */
-	uint64_t dropped; /* of processes already gone */
+	uint64_t dropped;                   /* of processes already gone */
 	uint64_t names_lost, cut_strings;
 	/* counters */
 	struct machine_sampler *sampler;
@@ -45,7 +45,7 @@ struct collector {
 	/* time */
 	uint64_t next_low_reap_ns, low_reap_wait_ns;
 	uint64_t flush_age_ns, next_reap_ns, next_flush_ns, next_checkpoint_ns, end_ns, wait_ns;
-	int control_fd;
+	int control_fd, output_fd; /* output_fd: locked while the file is written */
 	/* flight recorder */
 	struct step_watch watch;
 	bool dump_wanted;

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NAMES_IDLE_NS     UINT64_C(1000000000)
+#define NAMES_IDLE_NS UINT64_C(1000000000)
 
 uint64_t collector_now(const struct collector *collector)
 {
@@ -70,7 +70,6 @@ static bool read_head(const char *path, struct shm_pool *ret_head)
 		close(fd);
 	return done;
 }
-
 
 /* Sums up a process that ends and lets go of its memory. */
 static void close_process(struct collector *collector, size_t index, uint64_t end_ns)

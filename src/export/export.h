@@ -8,7 +8,7 @@
 struct export_options {
 	struct trace_window window;
 	const char *filter;     /* only spans and marks whose name contains this; NULL: all */
-	enum block_table table; /* csv: which table */
+	enum block_table table; /* csv, parquet: which table */
 	const char *path;       /* NULL: to `fd` */
 	int fd;
 	void (*progress)(void *context, uint64_t done, uint64_t total); /* may be NULL */
@@ -26,12 +26,21 @@ struct exporter {
 	const char *summary;
 	const char *extensions; /* separated by spaces: ".chrome.json .trace.json" */
 	bool needs_path;        /* cannot be written to a pipe */
+	bool has_tables;        /* holds one table, which options->table names */
 	int (*run)(const struct trace *trace, const struct export_options *options,
 		struct export_result *ret_result, struct error *err);
 };
 
 extern const struct exporter *const exporters[]; /* sorted by name, ends with NULL */
-#define EXPORTER_WORDS "chrome|collapsed|csv|json|jsonl|kineto|perfetto|pprof|speedscope|tacho"
+#define EXPORTER_WORDS                                             \
+	"chrome|collapsed|csv|json|jsonl|kineto|parquet|perfetto|" \
+	"pprof|speedscope|tacho"
+
+/* Several traces in one .tacho file, processes kept apart: times of trace i are moved by
+ * shifts_ns[i], and options->window counts in the merged time. */
+int export_merge(const struct trace *const *traces, const uint64_t *shifts_ns, size_t count,
+	const struct export_options *options, struct export_result *ret_result,
+	struct error *err) MUST_USE;
 
 /* By name, or NULL. */
 const struct exporter *exporter_find(const char *name);

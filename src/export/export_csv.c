@@ -245,5 +245,6 @@ const struct exporter export_csv = {
 	.name = "csv",
 	.summary = "one table as comma-separated values",
 	.extensions = ".csv",
+	.has_tables = true,
 	.run = run_csv,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* A trace written anew: a file that had to be repaired becomes a whole one, a window is cut out.
- * Times then count from the window's start. The ledger goes along and says what was done. */
+/* A trace written anew: a file that had to be repaired becomes a whole one, a window is cut out,
+ * several traces become one. Times then count from the window's start. The ledger goes along and
+ * says what was done. */
 #include "base/units.h"
 #include "export/tacho_rewriter.h"
 
@@ -34,8 +35,13 @@ static int translate(struct tacho_rewriter *rewriter, uint64_t *row)
 		status = tacho_rewriter_name(rewriter, *cell, &fresh);
 		break;
 	case TABLE_LINKS:
+		if (row[LINKS_KIND] & LINK_TEXT_ID) {
+			status = tacho_rewriter_string(rewriter, row[LINKS_ID], &fresh);
+			row[LINKS_ID] = fresh;
+		}
 		cell = &row[LINKS_NAME];
-		status = tacho_rewriter_name(rewriter, *cell, &fresh);
+		if (status == STATUS_OK)
+			status = tacho_rewriter_name(rewriter, *cell, &fresh);
 		break;
 	case TABLE_ALLOCATIONS:
 		cell = &row[ALLOCATIONS_POOL];
@@ -61,7 +67,9 @@ static int add_row(void *context, const uint64_t *old)
 	int status;
 
 	memcpy(row, old, schema->column_count * sizeof *row);
-	row[schema->time_column] -= rewriter->options->window.from_ns;
+	row[schema->time_column] += rewriter->shift_ns - rewriter->options->window.from_ns;
+	/* The track is the first column of every table with times. */
+	row[0] += rewriter->track_base;
 	status = translate(rewriter, row);
 	if (status != STATUS_OK)
 		return status;
@@ -98,11 +106,31 @@ static int add_fact(struct tacho_rewriter *rewriter, const char *key, const char
 	return table_rows_add(&rewriter->rows, table_schema(TABLE_METADATA), row);
 }
 
+/* The key under which a fact of trace number `number` is found: facts of the first keep theirs.
+ * Facts about a track end with, or hold, its number. */
+static void fact_key(const struct tacho_rewriter *rewriter, const char *key, size_t number,
+	char *out, size_t bytes)
+{
+	unsigned track;
+	int end = 0;
+
+	if (sscanf(key, "track.%u%n", &track, &end) == 1 && strcmp(key + end, ".name") == 0)
+		snprintf(out, bytes, "track.%u.name", track + rewriter->track_base);
+	else if (sscanf(key, "chrome.pid.%u%n", &track, &end) == 1 && !key[end])
+		snprintf(out, bytes, "chrome.pid.%u", track + rewriter->track_base);
+	else if (sscanf(key, "chrome.tid.%u%n", &track, &end) == 1 && !key[end])
+		snprintf(out, bytes, "chrome.tid.%u", track + rewriter->track_base);
+	else if (number == 0)
+		snprintf(out, bytes, "%s", key);
+	else
+		snprintf(out, bytes, "merged.%zu.%s", number, key);
+}
+
 /* All facts; the start is another one when a window is cut out. */
-static int copy_metadata(struct tacho_rewriter *rewriter)
+static int copy_metadata(struct tacho_rewriter *rewriter, size_t number)
 {
 	const struct trace *trace = rewriter->trace;
-	char start[24];
+	char start[24], key[512];
 
 	table_rows_release(&rewriter->rows);
 	rewriter->table = TABLE_METADATA;
@@ -112,7 +140,8 @@ static int copy_metadata(struct tacho_rewriter *rewriter)
 		const struct trace_pair *pair = &trace->metadata[i];
 		bool is_start = strcmp(pair->key, "start_unix_ns") == 0;
 
-		if (add_fact(rewriter, pair->key, is_start ? start : pair->value) != STATUS_OK)
+		fact_key(rewriter, pair->key, number, key, sizeof key);
+		if (add_fact(rewriter, key, is_start ? start : pair->value) != STATUS_OK)
 			return error_set(rewriter->err, STATUS_NOMEM, "out of memory for metadata");
 	}
 	return rewriter->rows.count ? flush_rows(rewriter) : STATUS_OK;
@@ -138,18 +167,39 @@ static void note_cut(struct ledger *ledger, const struct export_options *options
 	}
 }
 
-static int copy_ledger(struct tacho_rewriter *rewriter, uint64_t damaged_blocks)
+/* The traces to be written as one. */
+struct merge {
+	const struct trace *const *traces;
+	const uint64_t *shifts_ns;
+	size_t count;
+};
+
+/* Adds up what the traces' own ledgers say. */
+static void add_ledger(struct ledger *sum, const struct ledger *one)
 {
-	const struct ledger *old = &rewriter->trace->ledger;
-	struct ledger ledger = *old;
+	sum->produced += one->produced;
+	sum->recorded += one->recorded;
+	sum->dropped += one->dropped;
+	sum->repaired += one->repaired;
+	sum->skipped += one->skipped;
+	if (one->clock_error_ns > sum->clock_error_ns)
+		sum->clock_error_ns = one->clock_error_ns;
+	if (one->overhead_percent > sum->overhead_percent)
+		sum->overhead_percent = one->overhead_percent;
+	for (size_t i = 0; i < one->count; i++)
+		ledger_add(sum, one->entries[i].count, one->entries[i].what, one->entries[i].where,
+			one->entries[i].effect);
+}
+
+static int copy_ledger(
+	struct tacho_rewriter *rewriter, const struct merge *merge, uint64_t damaged_blocks)
+{
+	struct ledger ledger;
 	int status;
 
-	/* A copy of the entries: the trace's own are not ours to change. */
-	ledger.entries = NULL;
-	ledger.count = ledger.capacity = 0;
-	for (size_t i = 0; i < old->count; i++)
-		ledger_add(&ledger, old->entries[i].count, old->entries[i].what,
-			old->entries[i].where, old->entries[i].effect);
+	ledger_init(&ledger);
+	for (size_t i = 0; i < merge->count; i++)
+		add_ledger(&ledger, &merge->traces[i]->ledger);
 	note_cut(&ledger, rewriter->options);
 	if (damaged_blocks) {
 		ledger.skipped += damaged_blocks;
@@ -160,52 +210,79 @@ static int copy_ledger(struct tacho_rewriter *rewriter, uint64_t damaged_blocks)
 	return status;
 }
 
-static int write_trace(struct tacho_rewriter *rewriter, struct export_walk *walk, struct error *err)
+/* One of the traces, whole. */
+static int copy_trace(struct tacho_rewriter *rewriter, const struct merge *merge, size_t number,
+	struct export_result *result)
 {
-	struct file_header header = rewriter->trace->header;
+	struct export_walk walk;
+	int status =
+		export_walk_init(&walk, merge->traces[number], rewriter->options, rewriter->err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = tacho_rewriter_take(rewriter, merge->traces[number], merge->shifts_ns[number]);
+	if (status == STATUS_OK)
+		status = export_walk_spans(&walk, false, tacho_spans_add, rewriter, rewriter->err);
+	if (status == STATUS_OK)
+		status = tacho_spans_flush(rewriter);
+	rewriter->building = false;
+	if (status == STATUS_OK)
+		status = copy_rows(rewriter, &walk, rewriter->err);
+	if (status == STATUS_OK)
+		status = copy_metadata(rewriter, number);
+	result->rows += walk.result.rows;
+	result->damaged_blocks += walk.result.damaged_blocks;
+	export_walk_release(&walk);
+	return status;
+}
+
+static int write_traces(struct tacho_rewriter *rewriter, const struct merge *merge,
+	struct export_result *result, struct error *err)
+{
+	struct file_header header = merge->traces[0]->header;
+	uint64_t from = rewriter->options->window.from_ns - merge->shifts_ns[0];
 	int status;
 
 	header.version = FORMAT_VERSION;
-	header.start_unix_ns += rewriter->options->window.from_ns;
-	header.start_mono_ns += rewriter->options->window.from_ns;
+	header.start_unix_ns += from;
+	header.start_mono_ns += from;
 	status = trace_writer_open(&rewriter->writer, rewriter->options->path, false, &header, err);
+	for (size_t i = 0; status == STATUS_OK && i < merge->count; i++)
+		status = copy_trace(rewriter, merge, i, result);
 	if (status == STATUS_OK)
-		status = export_walk_spans(walk, false, tacho_spans_add, rewriter, err);
-	if (status == STATUS_OK)
-		status = tacho_spans_flush(rewriter);
-	if (status == STATUS_OK)
-		status = copy_rows(rewriter, walk, err);
-	if (status == STATUS_OK)
-		status = copy_metadata(rewriter);
-	if (status == STATUS_OK)
-		status = copy_ledger(rewriter, walk->result.damaged_blocks);
+		status = copy_ledger(rewriter, merge, result->damaged_blocks);
 	if (status == STATUS_OK)
 		status = trace_writer_finish(&rewriter->writer, err);
+	return status;
+}
+
+int export_merge(const struct trace *const *traces, const uint64_t *shifts_ns, size_t count,
+	const struct export_options *options, struct export_result *ret_result, struct error *err)
+{
+	struct merge merge = { .traces = traces, .shifts_ns = shifts_ns, .count = count };
+	struct export_result result = { 0 };
+	struct tacho_rewriter rewriter;
+	int status = tacho_rewriter_init(&rewriter, options, err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = write_traces(&rewriter, &merge, &result, err);
+	tacho_rewriter_release(&rewriter);
+	*ret_result = result;
 	return status;
 }
 
 static int run_tacho(const struct trace *trace, const struct export_options *options,
 	struct export_result *ret_result, struct error *err)
 {
-	struct tacho_rewriter rewriter;
-	struct export_walk walk;
-	int status = export_walk_init(&walk, trace, options, err);
+	static const uint64_t no_shift;
 
-	if (status != STATUS_OK)
-		return status;
-	status = tacho_rewriter_init(&rewriter, trace, options, err);
-	if (status == STATUS_OK) {
-		status = write_trace(&rewriter, &walk, err);
-		tacho_rewriter_release(&rewriter);
-	}
-	*ret_result = walk.result;
-	export_walk_release(&walk);
-	return status;
+	return export_merge(&trace, &no_shift, 1, options, ret_result, err);
 }
 
 const struct exporter export_tacho = {
 	.name = "tacho",
-	.summary = "a trace written anew: repaired, or a window cut out",
+	.summary = "a trace written anew: repaired, a window cut out, several merged",
 	.extensions = ".tacho",
 	.needs_path = true,
 	.run = run_tacho,

@@ -12,6 +12,7 @@
 	XX(json)       \
 	XX(jsonl)      \
 	XX(kineto)     \
+	XX(parquet)    \
 	XX(perfetto)   \
 	XX(pprof)      \
 	XX(speedscope) \

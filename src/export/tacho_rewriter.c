@@ -9,6 +9,7 @@
 static int copy_tracks(struct tacho_rewriter *rewriter)
 {
 	const struct trace *trace = rewriter->trace;
+	uint32_t base = rewriter->track_base;
 
 	for (uint32_t i = 0; i < trace->track_count; i++) {
 		const struct trace_track *track = &trace->tracks[i];
@@ -17,30 +18,48 @@ static int copy_tracks(struct tacho_rewriter *rewriter)
 		if (trace_dict_string(&rewriter->dict, track->name, strlen(track->name), &name) ||
 			trace_dict_string(
 				&rewriter->dict, track->unit, strlen(track->unit), &unit) ||
-			trace_dict_track(&rewriter->dict, track->parent, track->kind, track->os_id,
-				name, unit, &id))
+			trace_dict_track(&rewriter->dict, base + track->parent, track->kind,
+				track->os_id, name, unit, &id))
 			return STATUS_NOMEM;
 	}
 	return STATUS_OK;
 }
 
-int tacho_rewriter_init(struct tacho_rewriter *rewriter, const struct trace *trace,
-	const struct export_options *options, struct error *err)
+int tacho_rewriter_init(
+	struct tacho_rewriter *rewriter, const struct export_options *options, struct error *err)
 {
 	memset(rewriter, 0, sizeof *rewriter);
-	rewriter->trace = trace;
 	rewriter->options = options;
 	rewriter->err = err;
 	rewriter->writer.fd = -1;
 	span_builder_init(&rewriter->builder, SPANS_NESTED);
+	if (trace_dict_init(&rewriter->dict) == STATUS_OK)
+		return STATUS_OK;
+	tacho_rewriter_release(rewriter);
+	return error_set(err, STATUS_NOMEM, "out of memory");
+}
+
+static void forget_trace(struct tacho_rewriter *rewriter)
+{
+	free(rewriter->strings);
+	free(rewriter->names);
+	free(rewriter->stacks);
+	rewriter->strings = rewriter->names = rewriter->stacks = NULL;
+}
+
+int tacho_rewriter_take(
+	struct tacho_rewriter *rewriter, const struct trace *trace, uint64_t shift_ns)
+{
+	forget_trace(rewriter);
+	rewriter->trace = trace;
+	rewriter->shift_ns = shift_ns;
+	rewriter->track_base = (uint32_t)rewriter->dict.tracks.count;
 	rewriter->strings = calloc(trace->strings.count + 1, sizeof(uint32_t));
 	rewriter->names = calloc((size_t)trace->name_count + 1, sizeof(uint32_t));
 	rewriter->stacks = calloc(trace->stack_count + 1, sizeof(uint32_t));
-	if (trace_dict_init(&rewriter->dict) != STATUS_OK || !rewriter->strings ||
-		!rewriter->names || !rewriter->stacks || copy_tracks(rewriter) != STATUS_OK) {
-		tacho_rewriter_release(rewriter);
-		return error_set(err, STATUS_NOMEM, "out of memory");
-	}
+	if (!rewriter->strings || !rewriter->names || !rewriter->stacks ||
+		copy_tracks(rewriter) != STATUS_OK)
+		return error_set(rewriter->err, STATUS_NOMEM, "out of memory");
 	return STATUS_OK;
 }
 
@@ -52,9 +71,7 @@ void tacho_rewriter_release(struct tacho_rewriter *rewriter)
 	table_rows_release(&rewriter->rows);
 	buffer_release(&rewriter->raw);
 	buffer_release(&rewriter->encoded);
-	free(rewriter->strings);
-	free(rewriter->names);
-	free(rewriter->stacks);
+	forget_trace(rewriter);
 	free(rewriter->sums);
 }
 

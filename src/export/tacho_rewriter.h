@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The state of a trace being written anew: dictionaries of its own, to which the old numbers are
- * translated when they are first met, and one block of spans at a time. For export_tacho*.c. */
+/* The state of a trace being written anew, or of several being merged: dictionaries of its own, to
+ * which the old numbers are translated when they are first met, and one block of spans at a time.
+ * For export_tacho*.c. */
 #pragma once
 
 #include "export/export_walk.h"
@@ -11,7 +12,10 @@ struct tacho_rewriter {
 	struct trace_writer writer;
 	struct trace_dict dict;
 	struct error *err;
+	/* Of the trace being copied. */
 	uint32_t *strings, *names, *stacks; /* old number -> new number + 1; 0: not met yet */
+	uint32_t track_base;                /* its tracks come behind those of the traces before */
+	uint64_t shift_ns;                  /* its times are moved by this */
 	/* The block being filled. */
 	struct span_builder builder;
 	uint32_t track;
@@ -27,8 +31,11 @@ struct tacho_rewriter {
 };
 
 /* tacho_rewriter.c: dictionaries */
-int tacho_rewriter_init(struct tacho_rewriter *rewriter, const struct trace *trace,
-	const struct export_options *options, struct error *err) MUST_USE;
+int tacho_rewriter_init(struct tacho_rewriter *rewriter, const struct export_options *options,
+	struct error *err) MUST_USE;
+/* Turns to the next trace to be copied. */
+int tacho_rewriter_take(
+	struct tacho_rewriter *rewriter, const struct trace *trace, uint64_t shift_ns) MUST_USE;
 void tacho_rewriter_release(struct tacho_rewriter *rewriter);
 int tacho_rewriter_string(
 	struct tacho_rewriter *rewriter, uint64_t old, uint32_t *ret_new) MUST_USE;

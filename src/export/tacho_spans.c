@@ -45,7 +45,7 @@ static int start_block(struct tacho_rewriter *rewriter)
 
 	while (open > 1 && rewriter->sums[open - 1] == 0)
 		open--;
-	if (rewriter->builder.layout == SPANS_EXPLICIT)
+	if (rewriter->builder.layout != SPANS_NESTED)
 		open = 0;
 	/* sums[0] is of scopes without a parent: nobody asks for it. */
 	status = span_builder_start(&rewriter->builder, open ? rewriter->sums + 1 : NULL,
@@ -125,7 +125,7 @@ static int add_args(struct tacho_rewriter *rewriter, const struct export_span *s
 		uint32_t key, text;
 		int status = tacho_rewriter_string(rewriter, arg->key, &key);
 
-		if (status == STATUS_OK && arg->type == ARG_STRING) {
+		if (status == STATUS_OK && (arg->type == ARG_STRING || arg->type == ARG_JSON)) {
 			status = tacho_rewriter_string(rewriter, value, &text);
 			value = text;
 		}
@@ -145,7 +145,7 @@ int tacho_spans_add(void *context, const struct export_span *span)
 	uint64_t start = span->start_ns, end = start + span->duration_ns, self = span->self_ns;
 	/* A scope alone, without those around and in it, has no place in a nest. */
 	enum spans_layout layout = rewriter->options->filter ? SPANS_EXPLICIT : span->layout;
-	uint32_t name;
+	uint32_t name, track = rewriter->track_base + span->track;
 	int status = tacho_rewriter_name(rewriter, span->name, &name);
 
 	if (start < window->from_ns || (window->until_ns && end > window->until_ns)) {
@@ -153,11 +153,11 @@ int tacho_spans_add(void *context, const struct export_span *span)
 		end = window->until_ns && end > window->until_ns ? window->until_ns : end;
 		self = UINT64_MAX; /* what is left of it follows from the children */
 	}
-	start -= window->from_ns;
-	end -= window->from_ns;
-	if (status == STATUS_OK && (!rewriter->building || rewriter->track != span->track ||
+	start += rewriter->shift_ns - window->from_ns;
+	end += rewriter->shift_ns - window->from_ns;
+	if (status == STATUS_OK && (!rewriter->building || rewriter->track != track ||
 					   rewriter->builder.layout != layout))
-		status = change_track(rewriter, span->track, layout);
+		status = change_track(rewriter, track, layout);
 	if (status != STATUS_OK)
 		return status;
 	if (layout == SPANS_NESTED) {

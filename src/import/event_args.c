@@ -97,8 +97,7 @@ void event_args_json(struct event_args *args, uint32_t key, const char *text, si
 	event_args_add(args, key, ARG_JSON, intern(args, text, length));
 }
 
-void event_args_string(
-	struct event_args *args, const char *key, const char *text, size_t length)
+void event_args_string(struct event_args *args, const char *key, const char *text, size_t length)
 {
 	uint32_t id = intern(args, key, strlen(key));
 
@@ -109,7 +108,7 @@ static bool is_text(const char *text, size_t length)
 {
 	for (size_t i = 0, step; i < length; i += step) {
 		step = utf8_decode(text + i, length - i, NULL);
-		if (!step || text[i] == 0)
+		if (!step || ((uint8_t)text[i] < ' ' && !memchr("\t\n\r", text[i], 3)))
 			return false;
 	}
 	return true;

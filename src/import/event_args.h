@@ -35,8 +35,7 @@ void event_args_unsigned(struct event_args *args, uint32_t key, uint64_t value);
 void event_args_double(struct event_args *args, uint32_t key, double value);
 /* Text, or bytes of any kind: what is no UTF-8 is kept in base64, and the key says so. */
 void event_args_bytes(struct event_args *args, uint32_t key, const void *bytes, size_t count);
-void event_args_string(
-	struct event_args *args, const char *key, const char *text, size_t length);
+void event_args_string(struct event_args *args, const char *key, const char *text, size_t length);
 void event_args_json(struct event_args *args, uint32_t key, const char *text, size_t length);
 uint32_t event_args_key(struct event_args *args, const char *key, size_t length);
 
@@ -46,8 +45,7 @@ void event_base64(struct buffer *out, const void *bytes, size_t count);
 /* Spans and instants with any times: those that cannot be are counted and left out. */
 int event_span(struct event_args *args, uint32_t track, uint32_t name, int64_t start_ns,
 	int64_t end_ns) MUST_USE;
-int event_instant(
-	struct event_args *args, uint32_t track, uint32_t name, int64_t time_ns) MUST_USE;
+int event_instant(struct event_args *args, uint32_t track, uint32_t name, int64_t time_ns) MUST_USE;
 /* Whether a time is one that a clock can show; else it is counted as left out. */
 bool event_time_ok(struct import_sink *sink, int64_t time_ns);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* The cache of converted traces: plain files named by a hash, used times kept as modification times. */
+/* The cache of converted traces: plain files named by a hash, used times kept as modification
+ * times. */
 #include "import/import_cache.h"
 
 #include "base/array.h"

@@ -25,8 +25,8 @@ struct import_track {
 	struct import_rows spans, instants;
 };
 
-/* Keys and types of an event's arguments. A type here is an enum arg_type, with IMPORT_NARROW for an
- * integer that fits into 32 bits; numbers of strings always do. */
+/* Keys and types of an event's arguments. A type here is an enum arg_type, with IMPORT_NARROW for
+ * an integer that fits into 32 bits; numbers of strings always do. */
 #define IMPORT_NARROW 0x80u
 struct import_shape {
 	uint32_t first, count; /* in shape_keys and shape_types */

@@ -5,8 +5,8 @@
  *
  *   XSpace { planes 1, errors 2, warnings 3, hostnames 4 }
  *   XPlane { id 1, name 2, lines 3, event_metadata 4, stat_metadata 5, stats 6 }
- *   XLine  { id 1, name 2, timestamp_ns 3, events 4, duration_ps 9, display_id 10, display_name 11 }
- *   XEvent { metadata_id 1, offset_ps 2 or num_occurrences 5, duration_ps 3, stats 4 } */
+ *   XLine  { id 1, name 2, timestamp_ns 3, events 4, duration_ps 9, display_id 10, display_name 11
+ * } XEvent { metadata_id 1, offset_ps 2 or num_occurrences 5, duration_ps 3, stats 4 } */
 #include "format/span_block.h"
 #include "import/wire_input.h"
 #include "import/xplane_meta.h"
@@ -134,9 +134,9 @@ static int put_event(struct xplane_import *import, const struct xplane_event_nam
 	int64_t offset_ps, int64_t duration_ps, const struct xplane_values *values, bool timed)
 {
 	struct event_args *args = &import->args;
-	const char *name = event ? string_table_borrow(
-					   &import_sink_dict(import->sink)->strings, event->name)
-				 : "?";
+	const char *name =
+		event ? string_table_borrow(&import_sink_dict(import->sink)->strings, event->name)
+		      : "?";
 	const char *category = category_of(import, name, values);
 	int64_t start_ns = time_of(import->line_ns, offset_ps), step = 0;
 	uint32_t name_id;
@@ -174,7 +174,8 @@ static int read_event(struct xplane_import *import, struct reader bytes)
 	event_args_reset(&import->args);
 	while (status == STATUS_OK && (more = wire_next(&bytes, &field)) == 1) {
 		if (field.field == 4 && field.type == WIRE_BYTES)
-			status = xplane_meta_add(&import->meta, field.bytes, &import->args, &values);
+			status =
+				xplane_meta_add(&import->meta, field.bytes, &import->args, &values);
 		else if (field.type != WIRE_VARINT)
 			continue;
 		else if (field.field == 1)
@@ -198,9 +199,9 @@ static int read_event(struct xplane_import *import, struct reader bytes)
 		event_args_integer(&import->args, "num_occurrences", occurrences);
 		event_args_integer(&import->args, "duration_ps", duration_ps);
 	}
-	return status == STATUS_OK ? put_event(import, event, offset_ps, duration_ps, &values,
-					     occurrences == 0)
-				   : status;
+	return status == STATUS_OK
+		       ? put_event(import, event, offset_ps, duration_ps, &values, occurrences == 0)
+		       : status;
 }
 
 static int need_process(struct xplane_import *import)
@@ -258,8 +259,8 @@ static int line_track(struct xplane_import *import, const struct xplane_line *li
 		(reader_left(&line->display) != reader_left(&line->name) ||
 			memcmp(line->display.at, line->name.at, reader_left(&line->name)) != 0)) {
 		snprintf(text, sizeof text, "xplane.line_name.%u", import->track);
-		status = import_sink_metadata(import->sink, text, (const char *)line->name.at,
-			reader_left(&line->name));
+		status = import_sink_metadata(
+			import->sink, text, (const char *)line->name.at, reader_left(&line->name));
 	}
 	return status;
 }
@@ -302,8 +303,8 @@ static int read_line(struct xplane_import *import, struct reader bytes)
 }
 
 /* One argument as text, for metadata. */
-static int keep_argument(struct xplane_import *import, const char *prefix, const char *middle,
-	uint32_t index)
+static int keep_argument(
+	struct xplane_import *import, const char *prefix, const char *middle, uint32_t index)
 {
 	const struct string_table *strings = &import_sink_dict(import->sink)->strings;
 	const struct event_args *args = &import->args;
@@ -331,8 +332,8 @@ static int keep_argument(struct xplane_import *import, const char *prefix, const
 	}
 	if (!buffer_ok(text))
 		return STATUS_NOMEM;
-	return import_sink_metadata(import->sink, (char *)text->data, (char *)text->data + from,
-		text->length - from);
+	return import_sink_metadata(
+		import->sink, (char *)text->data, (char *)text->data + from, text->length - from);
 }
 
 static int keep_arguments(struct xplane_import *import, const char *middle)
@@ -373,8 +374,8 @@ static int keep_descriptions(struct xplane_import *import)
 		status = xplane_meta_describe(&import->meta, event, &import->args, &values);
 		if (status == STATUS_OK)
 			status = keep_arguments(import,
-				string_table_borrow(&import_sink_dict(import->sink)->strings,
-					event->name));
+				string_table_borrow(
+					&import_sink_dict(import->sink)->strings, event->name));
 	}
 	return status;
 }
@@ -393,7 +394,8 @@ static int read_names(struct xplane_import *import, struct reader plane)
 			continue;
 		if (field.field == 2)
 			snprintf(import->plane, sizeof import->plane, "%.*s",
-				(int)(reader_left(&field.bytes) < 120 ? reader_left(&field.bytes) : 120),
+				(int)(reader_left(&field.bytes) < 120 ? reader_left(&field.bytes)
+								      : 120),
 				(const char *)field.bytes.at);
 		else if (field.field == 3)
 			import->line_count++;
@@ -437,9 +439,9 @@ static int read_plane(struct xplane_import *import, struct reader plane)
 
 static int read_space(struct xplane_import *import)
 {
-	static const char *const keys[] = { [2] = "xplane.error",
-		[3] = "xplane.warning",
-		[4] = "xplane.hostname" };
+	static const char *const keys[] = {
+		[2] = "xplane.error", [3] = "xplane.warning", [4] = "xplane.hostname"
+	};
 	struct wire_field field;
 	int more;
 
@@ -473,8 +475,9 @@ static void finish(struct xplane_import *import)
 
 	event_args_finish(&import->args);
 	if (import->meta.unresolved)
-		ledger_add(ledger, import->meta.unresolved, "references to names that are not there",
-			"import", "kept as numbers, or as '?'");
+		ledger_add(ledger, import->meta.unresolved,
+			"references to names that are not there", "import",
+			"kept as numbers, or as '?'");
 	/* Profiles are written relative to their start; older ones hold unix time. */
 	if (import->first_line_ns != INT64_MAX && import->first_line_ns > INT64_C(1) << 59)
 		import_sink_epoch(import->sink, 0);

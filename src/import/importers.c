@@ -9,6 +9,7 @@
 
 #define IMPORTERS(XX) \
 	XX(chrome)    \
+	XX(nsys)      \
 	XX(xplane)
 
 #define XX(name) extern const struct importer import_##name;

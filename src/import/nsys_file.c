@@ -150,8 +150,9 @@ static int open_database(struct nsys_file *file, const char *path, struct error 
 	sqlite3_limit(file->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
 	sqlite3_limit(file->db, SQLITE_LIMIT_COLUMN, COLUMNS_MAX);
 	sqlite3_limit(file->db, SQLITE_LIMIT_ATTACHED, 0);
-	sqlite3_exec(file->db, "PRAGMA cell_size_check=ON; PRAGMA query_only=ON; PRAGMA mmap_size=0",
-		NULL, NULL, NULL);
+	sqlite3_exec(file->db,
+		"PRAGMA cell_size_check=ON; PRAGMA query_only=ON; PRAGMA mmap_size=0", NULL, NULL,
+		NULL);
 	return STATUS_OK;
 }
 

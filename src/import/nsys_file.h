@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A foreign SQLite file, opened so that nothing in it can act: read-only, immutable, no triggers, no
- * views, no functions from its schema. Packed files and standard input are unpacked into an unlinked
- * temporary first. */
+/* A foreign SQLite file, opened so that nothing in it can act: read-only, immutable, no triggers,
+ * no views, no functions from its schema. Packed files and standard input are unpacked into an
+ * unlinked temporary first. */
 #pragma once
 
 #include "import/import_sink.h"
@@ -11,7 +11,7 @@
 
 struct nsys_file {
 	sqlite3 *db;
-	int spool_fd; /* -1: none */
+	int spool_fd;                  /* -1: none */
 	uint64_t bytes, missing_bytes; /* missing: by the file's own header */
 };
 

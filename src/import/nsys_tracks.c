@@ -72,7 +72,8 @@ int nsys_tracks_thread(struct nsys_tracks *tracks, int64_t global_id, uint32_t *
 int nsys_tracks_stream(struct nsys_tracks *tracks, const struct nsys_stream *stream,
 	const char *suffix, uint32_t *ret_track)
 {
-	uint64_t key = XXH3_64bits_withSeed(stream, sizeof *stream, XXH3_64bits(suffix, strlen(suffix)));
+	uint64_t key =
+		XXH3_64bits_withSeed(stream, sizeof *stream, XXH3_64bits(suffix, strlen(suffix)));
 	uint64_t found;
 	uint32_t process = 0;
 	char name[160], row[40];
@@ -94,14 +95,15 @@ int nsys_tracks_stream(struct nsys_tracks *tracks, const struct nsys_stream *str
 	snprintf(name, sizeof name, "GPU %" PRId64 " %s%s%s", stream->device, row,
 		*suffix ? " " : "", suffix);
 	return add_track(tracks, &tracks->others, key, NULL, process,
-		*suffix ? TRACK_OTHER : TRACK_DEVICE, (uint64_t)stream->stream, name, "", ret_track);
+		*suffix ? TRACK_OTHER : TRACK_DEVICE, (uint64_t)stream->stream, name, "",
+		ret_track);
 }
 
 int nsys_tracks_other(struct nsys_tracks *tracks, int64_t global_pid, enum track_kind kind,
 	const char *name, const char *unit, uint32_t *ret_track)
 {
-	uint64_t key = XXH3_64bits_withSeed(
-		name, strlen(name), ((uint64_t)global_pid >> 24) * 8 + kind);
+	uint64_t key =
+		XXH3_64bits_withSeed(name, strlen(name), ((uint64_t)global_pid >> 24) * 8 + kind);
 	uint64_t found;
 	uint32_t process = 0;
 	int status = STATUS_OK;
@@ -114,5 +116,6 @@ int nsys_tracks_other(struct nsys_tracks *tracks, int64_t global_pid, enum track
 		status = nsys_tracks_process(tracks, global_pid, &process);
 	if (status != STATUS_OK)
 		return status;
-	return add_track(tracks, &tracks->others, key, NULL, process, kind, 0, name, unit, ret_track);
+	return add_track(
+		tracks, &tracks->others, key, NULL, process, kind, 0, name, unit, ret_track);
 }

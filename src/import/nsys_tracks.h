@@ -8,7 +8,7 @@
 
 struct nsys_tracks {
 	struct import_sink *sink;
-	struct id_map processes, threads, others; /* key -> track */
+	struct id_map processes, threads, others;  /* key -> track */
 	struct id_map process_names, thread_names; /* global id -> string */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The outermost fields of a protobuf file, one after the other: only the field at hand is in memory,
- * and a length that the file does not have is noticed before anything is reserved for it. */
+/* The outermost fields of a protobuf file, one after the other: only the field at hand is in
+ * memory, and a length that the file does not have is noticed before anything is reserved for it.
+ */
 #pragma once
 
 #include "base/wire.h"
@@ -15,7 +16,7 @@ struct wire_input {
 void wire_input_init(struct wire_input *input, struct import_source *source, uint64_t limit_bytes);
 void wire_input_release(struct wire_input *input);
 
-/* 1 and a field, whose bytes are lent until the next call; 0 at the end; negative on failure. A last
- * field that is cut off is the end, with its bytes in cut_bytes. */
+/* 1 and a field, whose bytes are lent until the next call; 0 at the end; negative on failure. A
+ * last field that is cut off is the end, with its bytes in cut_bytes. */
 int wire_input_next(
 	struct wire_input *input, struct wire_field *ret_field, struct error *err) MUST_USE;

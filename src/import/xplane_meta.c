@@ -118,8 +118,8 @@ int xplane_meta_stat(struct xplane_meta *meta, struct reader entry)
 		return status;
 	while (status == STATUS_OK && (more = wire_next(&value, &field)) == 1)
 		if (field.field == 2 && field.type == WIRE_BYTES) {
-			stat.known = known_stat(
-				(const char *)field.bytes.at, reader_left(&field.bytes));
+			stat.known =
+				known_stat((const char *)field.bytes.at, reader_left(&field.bytes));
 			status = intern(meta, &field.bytes, &stat.name);
 		}
 	if (status == STATUS_OK)
@@ -148,7 +148,7 @@ static uint32_t stat_key(struct xplane_meta *meta, struct event_args *args, uint
 	uint64_t index;
 
 	*ret_known = XPLANE_OTHER;
-	if (id_map_get(&meta->stat_ids, id, &index)) {
+	if (id_map_get(&meta->stat_ids, id, &index) && meta->stats[index].name) {
 		*ret_known = meta->stats[index].known;
 		return meta->stats[index].name;
 	}
@@ -179,6 +179,11 @@ static void add_value(struct xplane_meta *meta, struct event_args *args, uint32_
 			meta->unresolved++;
 			event_args_unsigned(args, key, value->number);
 		}
+		break;
+	case 5:
+		event_args_add(args, key, ARG_STRING,
+			event_args_key(
+				args, (const char *)value->bytes.at, reader_left(&value->bytes)));
 		break;
 	default:
 		event_args_bytes(args, key, value->bytes.at, reader_left(&value->bytes));
@@ -230,8 +235,8 @@ static void add_children(struct event_args *args, struct reader list)
 			(int64_t)wire_read_varint(&list));
 	buffer_text(&text, text.length ? "]" : "[]");
 	if (buffer_ok(&text))
-		event_args_json(args, event_args_key(args, "child_id", 8), (char *)text.data,
-			text.length);
+		event_args_json(
+			args, event_args_key(args, "child_id", 8), (char *)text.data, text.length);
 	buffer_release(&text);
 }
 
@@ -243,8 +248,8 @@ int xplane_meta_describe(struct xplane_meta *meta, const struct xplane_event_nam
 	int status = STATUS_OK, more;
 
 	if (event->has_display)
-		event_args_add(args, event_args_key(args, "display_name", 12), ARG_STRING,
-			event->display);
+		event_args_add(
+			args, event_args_key(args, "display_name", 12), ARG_STRING, event->display);
 	if (!event->has_more)
 		return args->status;
 	while (status == STATUS_OK && (more = wire_next(&bytes, &field)) == 1) {

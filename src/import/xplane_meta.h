@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a plane of an XPlane file says once for all of its events: names of events and of stats. Bytes
- * are borrowed from the plane being read. */
+/* What a plane of an XPlane file says once for all of its events: names of events and of stats.
+ * Bytes are borrowed from the plane being read. */
 #pragma once
 
 #include "base/id_map.h"

@@ -85,8 +85,7 @@ static const char *text_of(const struct query *query, uint64_t string)
 				    : "";
 }
 
-void query_result_arg(
-	sqlite3_context *ctx, const struct query *query, const struct span_arg *arg)
+void query_result_arg(sqlite3_context *ctx, const struct query *query, const struct span_arg *arg)
 {
 	double real;
 
@@ -173,10 +172,10 @@ struct arguments_cursor {
 	struct query *query;
 	struct query_filter filter;
 	struct args_reader reader;
-	char *key;     /* only this one; NULL: all */
-	size_t block;  /* to be looked at next */
+	char *key;    /* only this one; NULL: all */
+	size_t block; /* to be looked at next */
 	size_t at, end;
-	bool one, eof; /* one: of one span */
+	bool one, eof;   /* one: of one span */
 	uint32_t key_id; /* the last key compared, and how it went */
 	bool key_known, key_fits;
 };
@@ -332,8 +331,8 @@ static int arguments_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int
 		query_result_string(ctx, cursor->query, arg->key);
 		break;
 	case ARGUMENTS_TYPE:
-		sqlite3_result_text(ctx, arg->type < ARG_TYPES ? types[arg->type] : "?", -1,
-			SQLITE_STATIC);
+		sqlite3_result_text(
+			ctx, arg->type < ARG_TYPES ? types[arg->type] : "?", -1, SQLITE_STATIC);
 		break;
 	default:
 		query_result_arg(ctx, cursor->query, arg);

@@ -50,7 +50,7 @@ static void fn_ns_to_utc(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		return;
 	value = sqlite3_value_int64(argv[0]);
 	/* A time before 1970 or beyond 64 bits is no time of a trace. */
-	if (value < 0 ? (uint64_t)-(value + 1) >= ns : (uint64_t)value > UINT64_MAX - ns)
+	if (value < 0 ? (uint64_t) - (value + 1) >= ns : (uint64_t)value > UINT64_MAX - ns)
 		return;
 	ns += (uint64_t)value;
 	seconds = (time_t)(ns / 1000000000u);

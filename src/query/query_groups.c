@@ -2,7 +2,8 @@
 /* Spans in the order of their names. A first pass counts the spans of each pair of track and name;
  * the pairs are sorted, and further passes put the columns in use where they belong, a counting
  * sort. So SQLite's own sort, which takes three times as long, is never needed. Memory is limited:
- * what does not fit is gathered in several passes, and a pair that does not fit in several pieces. */
+ * what does not fit is gathered in several passes, and a pair that does not fit in several pieces.
+ */
 #include "query/query_spans.h"
 
 #include "base/array.h"
@@ -31,7 +32,7 @@ static uint32_t rank_of(const struct query *query, int column, uint32_t track, u
 static int need_ranks(const struct spans_cursor *cursor)
 {
 	for (const char *at = cursor->filter.order; *at; at++) {
-		unsigned role = *at == '-' ? ROLE_TRACK
+		unsigned role = *at == '-'                    ? ROLE_TRACK
 				: *at == 'a' + SPANS_PROCESS  ? ROLE_PROCESS
 				: *at == 'a' + SPANS_THREAD   ? ROLE_THREAD
 				: *at == 'a' + SPANS_NAME     ? ROLE_NAME
@@ -235,7 +236,8 @@ static uint32_t place_rows(struct spans_cursor *cursor, uint32_t row, uint32_t s
 	const struct span_batch *spans = &cursor->reader.spans;
 	uint32_t *restrict slots = groups->slots, *restrict positions = groups->positions;
 
-	if (!cursor->filter_rows && !groups->pieces && groups->end - groups->begin == groups->count) {
+	if (!cursor->filter_rows && !groups->pieces &&
+		groups->end - groups->begin == groups->count) {
 		for (; row < stop; row++)
 			positions[row] = slots[spans->name[row]]++;
 		return stop;
@@ -288,8 +290,8 @@ static int gather_block(struct spans_cursor *cursor, uint32_t from, uint32_t *re
 	uint64_t track = cursor->query->trace->blocks[cursor->block].track, place;
 	uint32_t first, stop;
 
-	if (array_grow((void **)&groups->positions, &groups->row_capacity,
-		    (size_t)spans->count + 1, sizeof *groups->positions) != STATUS_OK)
+	if (array_grow((void **)&groups->positions, &groups->row_capacity, (size_t)spans->count + 1,
+		    sizeof *groups->positions) != STATUS_OK)
 		return SQLITE_NOMEM;
 	for (uint32_t i = 0; i < spans->dictionary_count; i++) {
 		uint32_t name = spans->dictionary[i];

@@ -43,7 +43,8 @@ const char *const *query_words(size_t *ret_count)
 	if (!words[0]) {
 		memcpy(words, keywords, sizeof keywords);
 		/* The two arrows are no words. */
-		memcpy(words + COUNT_OF(keywords), functions + 2, sizeof functions - 2 * sizeof *words);
+		memcpy(words + COUNT_OF(keywords), functions + 2,
+			sizeof functions - 2 * sizeof *words);
 	}
 	*ret_count = COUNT_OF(words);
 	return words;
@@ -56,8 +57,8 @@ static int compare_words(const void *a, const void *b)
 
 static bool known_function(const char *name)
 {
-	return name && bsearch(name, functions, COUNT_OF(functions), sizeof *functions,
-			       compare_words);
+	return name &&
+	       bsearch(name, functions, COUNT_OF(functions), sizeof *functions, compare_words);
 }
 
 static bool known_table(const char *name)
@@ -121,9 +122,8 @@ static int authorize(void *context, int action, const char *first, const char *s
 		return known_table(first) ? SQLITE_OK
 					  : deny(query, "the table", first ? first : "?");
 	case SQLITE_FUNCTION:
-		return known_function(second)
-			       ? SQLITE_OK
-			       : deny(query, "the function", second ? second : "?");
+		return known_function(second) ? SQLITE_OK
+					      : deny(query, "the function", second ? second : "?");
 	default:
 		return deny(query, action_name(action), "");
 	}
@@ -166,7 +166,8 @@ int query_guard(struct query *query)
 	};
 
 	for (size_t i = 0; i < COUNT_OF(settings); i++)
-		if (sqlite3_db_config(query->db, settings[i].id, settings[i].value, NULL) != SQLITE_OK)
+		if (sqlite3_db_config(query->db, settings[i].id, settings[i].value, NULL) !=
+			SQLITE_OK)
 			return SQLITE_ERROR;
 	for (size_t i = 0; i < COUNT_OF(limits); i++)
 		sqlite3_limit(query->db, limits[i].id, limits[i].value);

@@ -223,8 +223,10 @@ void query_result_args(
 /* The number of the span around a row of a decoded block, or -1; query_parents_need() first. */
 int query_parents_need(struct query *query, struct trace_cursor *scratch);
 void query_parents_release(struct query *query);
-int64_t query_parent(
-	const struct query *query, size_t block, const struct span_batch *spans, uint32_t row);
+int query_parent(const struct query *query, struct parent_rows *parents, size_t block,
+	const struct span_batch *spans, uint32_t row, int64_t *ret_id);
+void parent_rows_init(struct parent_rows *parents);
+void parent_rows_release(struct parent_rows *parents);
 
 int query_links_need(struct query *query, struct trace_cursor *scratch);
 uint64_t query_link_key(const struct query *query, uint64_t id, unsigned kind);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Tables that are in memory anyway: tracks, strings, names, frames, steps, metadata, ledger. A table
- * is a number of rows and a function that gives a cell; its first column may be the row's number. */
+/* Tables that are in memory anyway: tracks, strings, names, frames, steps, metadata, ledger. A
+ * table is a number of rows and a function that gives a cell; its first column may be the row's
+ * number. */
 #include "query/query_internal.h"
 
 #include <stdlib.h>
@@ -143,8 +144,7 @@ static uint64_t tracks_count(const struct query *query)
 	return query->trace->track_count;
 }
 
-static void tracks_cell(
-	sqlite3_context *ctx, const struct query *query, uint64_t row, int column)
+static void tracks_cell(sqlite3_context *ctx, const struct query *query, uint64_t row, int column)
 {
 	const struct trace_track *tracks = query->trace->tracks, *track = &tracks[row];
 
@@ -188,15 +188,13 @@ const struct query_table query_table_tracks = {
 	.summary = "processes, threads, streams, counters: everything that has a line of its own",
 	.columns = (const struct query_column[]){ { "id", "INTEGER", ROLE_ID, 0, false },
 		{ "parent", "INTEGER", ROLE_NONE, 0, false },
-		{ "kind", "TEXT", ROLE_NONE, 0, false },
-		{ "process", "TEXT", ROLE_NONE, 0, false },
+		{ "kind", "TEXT", ROLE_NONE, 0, false }, { "process", "TEXT", ROLE_NONE, 0, false },
 		{ "name", "TEXT", ROLE_NONE, 0, false },
 		{ "os_id", "INTEGER", ROLE_NONE, 0, false },
 		{ "unit", "TEXT", ROLE_NONE, 0, false },
 		{ "process_track", "INTEGER", ROLE_NONE, 0, false },
 		{ "pid", "INTEGER", ROLE_NONE, 0, false },
-		{ "spans", "INTEGER", ROLE_NONE, 0, false },
-		{ 0 } },
+		{ "spans", "INTEGER", ROLE_NONE, 0, false }, { 0 } },
 	.module = &query_list_module,
 	.detail = &(const struct list_detail){ tracks_count, tracks_cell, false, NULL },
 };
@@ -206,8 +204,7 @@ static uint64_t strings_count(const struct query *query)
 	return query->trace->strings.count;
 }
 
-static void strings_cell(
-	sqlite3_context *ctx, const struct query *query, uint64_t row, int column)
+static void strings_cell(sqlite3_context *ctx, const struct query *query, uint64_t row, int column)
 {
 	if (column == 0)
 		result_u64(ctx, row);
@@ -248,8 +245,7 @@ static size_t stack_of(const struct trace *trace, uint64_t frame)
 	return low;
 }
 
-static void frames_cell(
-	sqlite3_context *ctx, const struct query *query, uint64_t row, int column)
+static void frames_cell(sqlite3_context *ctx, const struct query *query, uint64_t row, int column)
 {
 	const struct trace *trace = query->trace;
 	size_t stack = stack_of(trace, row);
@@ -289,8 +285,7 @@ static uint64_t steps_count(const struct query *query)
 	return query->analyzed ? query->analysis.step_count : 0;
 }
 
-static void steps_cell(
-	sqlite3_context *ctx, const struct query *query, uint64_t row, int column)
+static void steps_cell(sqlite3_context *ctx, const struct query *query, uint64_t row, int column)
 {
 	const struct analyze_step *step = &query->analysis.steps[row];
 	uint64_t cells[] = { step->number, step->track, step->start_ns,
@@ -318,8 +313,7 @@ static uint64_t names_count(const struct query *query)
 	return query->analyzed ? query->analysis.names.count : 0;
 }
 
-static void names_cell(
-	sqlite3_context *ctx, const struct query *query, uint64_t row, int column)
+static void names_cell(sqlite3_context *ctx, const struct query *query, uint64_t row, int column)
 {
 	const struct analyze_group *group = &query->analysis.names.items[row];
 	const struct analyze_stats *stats = &group->stats;
@@ -368,8 +362,7 @@ static uint64_t metadata_count(const struct query *query)
 	return query->trace->metadata_count;
 }
 
-static void metadata_cell(
-	sqlite3_context *ctx, const struct query *query, uint64_t row, int column)
+static void metadata_cell(sqlite3_context *ctx, const struct query *query, uint64_t row, int column)
 {
 	const struct trace_pair *pair = &query->trace->metadata[row];
 
@@ -411,8 +404,7 @@ static void ledger_total(
 		sqlite3_result_double(ctx, ledger->overhead_percent);
 }
 
-static void ledger_cell(
-	sqlite3_context *ctx, const struct query *query, uint64_t row, int column)
+static void ledger_cell(sqlite3_context *ctx, const struct query *query, uint64_t row, int column)
 {
 	const struct ledger *ledger = &query->trace->ledger;
 	const struct ledger_entry *entry;
@@ -436,8 +428,8 @@ const struct query_table query_table_ledger = {
 	.summary = "what the trace says about its own faults",
 	.columns = (const struct query_column[]){ { "kind", "TEXT", ROLE_NONE, 0, false },
 		{ "what", "TEXT", ROLE_NONE, 0, false }, { "count", "", ROLE_NONE, 0, false },
-		{ "where", "TEXT", ROLE_NONE, 0, false },
-		{ "effect", "TEXT", ROLE_NONE, 0, false }, { 0 } },
+		{ "where", "TEXT", ROLE_NONE, 0, false }, { "effect", "TEXT", ROLE_NONE, 0, false },
+		{ 0 } },
 	.module = &query_list_module,
 	.detail = &(const struct list_detail){ ledger_count, ledger_cell, false, NULL },
 };

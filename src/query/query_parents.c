@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* The span around a span. Scopes stand in the order they ended, so the parent of a scope of depth d
- * is the first one of depth d - 1 behind it: mostly in the same block; else a table says where, made
- * by one pass over all blocks when it is first needed. */
+ * is the first one of depth d - 1 behind it: mostly in the same block; else a table says where,
+ * made by one pass over all blocks when it is first needed. */
 #include "query/query_internal.h"
 
 #include "base/array.h"

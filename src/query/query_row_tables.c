@@ -99,8 +99,8 @@ static void result_link(sqlite3_context *ctx, const struct rows_cursor *cursor, 
 	uint64_t kind = cursor->values[LINKS_KIND];
 
 	if (cell == CELL_LINK_KIND)
-		sqlite3_result_text(ctx, link_kind_name((unsigned)kind & LINK_KIND_MASK), -1,
-			SQLITE_STATIC);
+		sqlite3_result_text(
+			ctx, link_kind_name((unsigned)kind & LINK_KIND_MASK), -1, SQLITE_STATIC);
 	else if (cell == CELL_LINK_ENCLOSING)
 		sqlite3_result_int64(ctx, (kind & LINK_ENCLOSING) != 0);
 	else if (kind & LINK_TEXT_ID)

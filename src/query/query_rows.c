@@ -93,18 +93,18 @@ static int next_block(struct rows_cursor *cursor)
 			(cursor->instants && *marks & BLOCK_SPANS) ||
 			!query_filter_block(&cursor->filter, block))
 			continue;
-		code = cursor->instants
-			       ? query_read_spans(
-					 cursor->query, &cursor->reader, cursor->next_block, false)
-			       : query_read_rows(cursor->query, &cursor->reader, cursor->next_block);
+		code = cursor->instants ? query_read_spans(cursor->query, &cursor->reader,
+						  cursor->next_block, false)
+					: query_read_rows(cursor->query, &cursor->reader,
+						  cursor->next_block);
 		if (code < 0)
 			return code;
 		if (code == 0 || (cursor->instants && *marks & BLOCK_SPANS))
 			continue;
 		cursor->block = cursor->next_block++;
 		cursor->row = 0;
-		cursor->count = cursor->instants ? cursor->reader.spans.count
-						 : cursor->reader.rows.count;
+		cursor->count =
+			cursor->instants ? cursor->reader.spans.count : cursor->reader.rows.count;
 		return 1;
 	}
 	return 0;

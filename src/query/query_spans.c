@@ -341,12 +341,14 @@ static int64_t current_id(const struct spans_cursor *cursor)
 	return cursor->groups.id ? cursor->groups.id[cursor->place] : -1;
 }
 
-static void result_parent(sqlite3_context *ctx, const struct spans_cursor *cursor)
+static void result_parent(sqlite3_context *ctx, struct spans_cursor *cursor)
 {
-	int64_t parent =
-		query_parent(cursor->query, cursor->block, &cursor->reader.spans, cursor->row);
+	int64_t parent;
 
-	if (parent >= 0)
+	if (query_parent(cursor->query, &cursor->parents, cursor->block, &cursor->reader.spans,
+		    cursor->row, &parent) != SQLITE_OK)
+		sqlite3_result_error_nomem(ctx);
+	else if (parent >= 0)
 		sqlite3_result_int64(ctx, parent);
 }
 
@@ -354,8 +356,7 @@ static int spans_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int col
 {
 	struct spans_cursor *cursor = (struct spans_cursor *)base;
 	struct query *query = cursor->query;
-	const struct span_pair *pair =
-		cursor->grouped ? &cursor->groups.pairs[cursor->pair] : NULL;
+	const struct span_pair *pair = cursor->grouped ? &cursor->groups.pairs[cursor->pair] : NULL;
 	uint32_t name = pair ? pair->name : cursor->reader.spans.name[cursor->row];
 	uint32_t track = pair ? pair->track : query->trace->blocks[cursor->block].track;
 

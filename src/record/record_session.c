@@ -422,25 +422,47 @@ RECORD_API void tacho_phase(const char *name)
 	record_slow_begin(shm_head(SHM_PHASE, 1, 0, name ? record_name(name, "phase") : 0), 0);
 }
 
+/* Programs that this one becomes or starts join its session instead of writing to the same file.
+ * Not where another thread may be reading the environment. The text outlives an unloaded library.
+ */
+static void pass_on_session(void)
+{
+	struct statx threads;
+	char *variable;
+	size_t length;
+
+	if (statx(AT_FDCWD, "/proc/self/task", 0, STATX_NLINK, &threads) != 0 ||
+		threads.stx_nlink > 3) /* itself, its parent, and one for each thread */
+		return;
+	variable = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (variable == MAP_FAILED)
+		return;
+	length = record_text_add(variable, 4096, 0, "TACHO_SESSION=");
+	record_text_add(variable, 4096, length, record_globals.folder);
+	(void)putenv(variable);
+}
+
+static bool is_enabled(const char *value)
+{
+	return value && (strcmp(value, "1") == 0 || strcmp(value, "on") == 0 ||
+				strcmp(value, "true") == 0 || strcmp(value, "yes") == 0);
+}
+
 /* Runs when the library is loaded: joins the session of `tacho record`, if there is one, or starts
  * one when TACHO_ENABLED asks for it. A setuid program ignores both. */
 static __attribute__((constructor)) void on_load(void)
 {
 	const char *folder = secure_getenv("TACHO_SESSION");
-	const char *enabled = secure_getenv("TACHO_ENABLED");
+	bool enabled = is_enabled(secure_getenv("TACHO_ENABLED"));
 	int saved = errno;
 	char why[200] = "";
 
 	(void)prepare();
-	if (folder && folder[0]) {
-		if (record_join(folder, why, sizeof why))
-			set_status(TACHO_RECORDING, "recording under `tacho record`", "");
-		else
-			set_status(TACHO_FAILED, why, "");
-	} else if (enabled &&
-		   (strcmp(enabled, "1") == 0 || strcmp(enabled, "on") == 0 ||
-			   strcmp(enabled, "true") == 0 || strcmp(enabled, "yes") == 0)) {
-		(void)start_own(NULL);
-	}
+	if (folder && folder[0] && record_join(folder, why, sizeof why))
+		set_status(TACHO_RECORDING, "recording in a session that was there", "");
+	else if (enabled && start_own(NULL) == TACHO_OK)
+		pass_on_session();
+	else if (folder && folder[0] && !enabled)
+		set_status(TACHO_FAILED, why, "");
 	errno = saved;
 }

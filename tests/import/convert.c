@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Converts a foreign trace: `import_convert IN OUT.tacho [MAX_MEMORY_BYTES]`. A helper of the tests:
- * it goes past the cache and the command line. */
+/* Converts a foreign trace: `import_convert IN OUT.tacho [MAX_MEMORY_BYTES]`. A helper of the
+ * tests: it goes past the cache and the command line. */
 #include "import/import.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 import os
 import time
 
-from libsurvive import (LOADER, PLUGIN, TACHO, VICTIM, Trace, case, check, exact, main, published,
+from libsurvive import (LOADER, PLUGIN, TACHO, VICTIM, Trace, case, check, exact, finished, main, published,
                         record, run, same, shm_folders, start, wait_until)
 
 
@@ -13,6 +13,7 @@ def fork_in_a_loop():
     record("forks", "1000", "3")
     trace = Trace()
     same(trace.named("child"), 3000, trace.ledger)
+    same(trace.named("parent"), 1, trace.ledger)
     same(trace.ledger["dropped"], 0, trace.ledger)
     same(len([t for t in trace.threads() if t["spans"] == 3]), 1000)
 
@@ -78,6 +79,9 @@ def library_loaded_and_unloaded():
     trace = Trace()
     same(trace.named("plugin"), 2000, trace.ledger)
     run([LOADER, PLUGIN, "3"])
+    # One that records itself has the session in its environment, whatever is unloaded.
+    run([LOADER, PLUGIN, "3", "env"], env={"TACHO_ENABLED": "1", "TACHO_OUTPUT": "self.tacho"})
+    check(finished("self.tacho").named("plugin") == 300, "plugin")
 
 
 @case

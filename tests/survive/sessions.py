@@ -227,6 +227,37 @@ def recording_itself_without_a_collector():
 
 
 @case
+def recording_itself_with_others():
+    """What a program that records itself starts or becomes goes into the same trace."""
+    env = {"TACHO_ENABLED": "1", "TACHO_OUTPUT": "self.tacho"}
+    run([VICTIM, "children"], env=env)
+    trace = finished("self.tacho")
+    same((trace.named("parent"), trace.named("work")), (20, 300))
+    env["TACHO_OUTPUT"] = "exec.tacho"
+    run([VICTIM, "exec", "20"], 5, env=env)
+    same(finished("exec.tacho").named("exec"), 210)
+
+
+@case
+def two_recordings_of_one_file():
+    tool, _ = live_session()
+    before = os.path.getsize("live.tacho")
+    done = run([TACHO, "record", "-o", "live.tacho", "--", "touch", "started"], 125)
+    check(b"another recording" in done.stderr and done.stderr.count(b"\n") == 1, done.stderr)
+    check(not os.path.exists("started") and os.path.getsize("live.tacho") >= before, "it was cut")
+    end(tool)
+    Trace("live.tacho")
+    # Names of our own choosing differ, even in the same second.
+    os.mkdir("many")
+    tools = [start([TACHO, "record", *options, "--", VICTIM, "scopes", "20", "10000"], cwd="many")
+             for options in ((), (), (), ("--last", "1h"), ("--last", "1h"))]
+    for tool in tools:
+        same(tool.wait(30), 0)
+    traces = [Trace(os.path.join("many", f)) for f in os.listdir("many")]
+    same([t.named("work") for t in traces], [20] * 5, os.listdir("many"))
+
+
+@case
 def recording_itself_and_killed():
     program = start([VICTIM, "publish", "count"], env={"TACHO_ENABLED": "1", "TACHO_OUTPUT": "self.tacho"})
     wait_until(lambda: published("count")[0] > 100000, "some scopes")

@@ -203,7 +203,7 @@ def program_with_many_descriptors():
 
 @case
 def errno_is_kept():
-    same(record("status").stdout.count(b"1 recording under"), 2)
+    same(record("status").stdout.count(b"1 recording in a session"), 2)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Loads a library that uses libtacho, lets it record, unloads it; ROUNDS times. */
+/* Loads a library that uses libtacho, lets it record, unloads it; ROUNDS times. Then it may become
+ * another program, which reads the environment. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 int main(int argc, char **argv)
 {
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
 	for (long i = 0; i < atol(argv[2]); i++) {
 		void *library = dlopen(argv[1], RTLD_NOW);
@@ -22,5 +24,7 @@ int main(int argc, char **argv)
 		work();
 		dlclose(library);
 	}
-	return 0;
+	if (argc > 3)
+		execvp(argv[3], argv + 3);
+	return argc > 3;
 }

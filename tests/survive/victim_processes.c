@@ -29,6 +29,7 @@ static int run_forks(int argc, char **argv)
 {
 	long count = number(argc, argv, 0, 1000), each = number(argc, argv, 1, 3);
 
+	scopes(1, "parent");
 	for (long i = 0; i < count; i++) {
 		pid_t child = fork();
 

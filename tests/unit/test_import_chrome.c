@@ -188,7 +188,8 @@ static void test_odd_values(void)
 		trace_close(trace);
 	}
 	/* A string larger than a chunk, and nesting beyond any reason. */
-	head = snprintf(text, sizeof text, "[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"name\":\"");
+	head = snprintf(text, sizeof text,
+		"[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"name\":\"");
 	memset(text + head, 'n', sizeof text - (size_t)head - 8);
 	snprintf(text + sizeof text - 8, 8, "\"}]");
 	CHECK_EQ(convert(text), STATUS_OK);
@@ -222,7 +223,8 @@ static void test_truncation(void)
 
 static void test_packed(void)
 {
-	static const char text[] = "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":2}]";
+	static const char text[] =
+		"[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":2}]";
 	uint8_t packed[512];
 	struct trace *trace;
 	size_t count;
@@ -252,7 +254,8 @@ static void test_memory_limit(void)
 
 	fprintf(file, "[");
 	for (int i = 0; i < 200000; i++)
-		fprintf(file, "%s{\"ph\":\"X\",\"name\":\"n%d\",\"pid\":1,\"tid\":2,\"ts\":%d,\"dur\":1}",
+		fprintf(file,
+			"%s{\"ph\":\"X\",\"name\":\"n%d\",\"pid\":1,\"tid\":2,\"ts\":%d,\"dur\":1}",
 			i ? "," : "", i, i);
 	fprintf(file, "]");
 	fclose(file);
