@@ -29,7 +29,7 @@ enum key {
 	KEY_WORD_RIGHT,
 	KEY_OTHER,
 };
-#define CTRL(letter) ((letter)&0x1f)
+#define CONTROL(letter) ((letter)&0x1f)
 
 void line_editor_init(
 	struct line_editor *editor, int in, int out, line_complete *complete, void *context)
@@ -266,19 +266,19 @@ int line_editor_key(const struct line_editor *editor)
 static void move_keys(struct line_editor *editor, int key)
 {
 	switch (key) {
-	case CTRL('A'):
+	case CONTROL('A'):
 	case KEY_HOME:
 		editor->cursor = 0;
 		break;
-	case CTRL('E'):
+	case CONTROL('E'):
 	case KEY_END:
 		editor->cursor = editor->text.length;
 		break;
-	case CTRL('B'):
+	case CONTROL('B'):
 	case KEY_LEFT:
 		editor->cursor = before(editor, editor->cursor);
 		break;
-	case CTRL('F'):
+	case CONTROL('F'):
 	case KEY_RIGHT:
 		editor->cursor = after(editor, editor->cursor);
 		break;
@@ -297,20 +297,20 @@ static void erase_keys(struct line_editor *editor, int key)
 
 	switch (key) {
 	case 127:
-	case CTRL('H'):
+	case CONTROL('H'):
 		line_editor_erase(editor, before(editor, cursor), cursor);
 		break;
-	case CTRL('D'):
+	case CONTROL('D'):
 	case KEY_DELETE:
 		line_editor_erase(editor, cursor, after(editor, cursor));
 		break;
-	case CTRL('K'):
+	case CONTROL('K'):
 		line_editor_erase(editor, cursor, editor->text.length);
 		break;
-	case CTRL('U'):
+	case CONTROL('U'):
 		line_editor_erase(editor, 0, cursor);
 		break;
-	case CTRL('W'):
+	case CONTROL('W'):
 		line_editor_erase(editor, word_left(editor), cursor);
 		break;
 	}
@@ -326,19 +326,19 @@ static int handle(struct line_editor *editor, int key)
 		return LINE_END;
 	if (key == '\r' || key == '\n')
 		return LINE_READ;
-	if (key == CTRL('C'))
+	if (key == CONTROL('C'))
 		return LINE_CANCELLED;
-	if (key == CTRL('D') && editor->text.length == 0)
+	if (key == CONTROL('D') && editor->text.length == 0)
 		return LINE_END;
 	if (key == '\t')
 		line_editor_complete(editor);
-	else if (key == CTRL('L'))
+	else if (key == CONTROL('L'))
 		put(editor, "\033[H\033[2J", 7);
-	else if (key == CTRL('P') || key == KEY_UP)
+	else if (key == CONTROL('P') || key == KEY_UP)
 		line_editor_browse(editor, true);
-	else if (key == CTRL('N') || key == KEY_DOWN)
+	else if (key == CONTROL('N') || key == KEY_DOWN)
 		line_editor_browse(editor, false);
-	else if (key == CTRL('R'))
+	else if (key == CONTROL('R'))
 		return line_editor_search(editor) == '\r' ? LINE_READ : -2;
 	else if (key >= 0x20 && key < 0x100 && key != 127)
 		line_editor_insert(editor, &byte, 1);

@@ -101,6 +101,14 @@ static size_t fitting(const char *text, size_t columns)
 	return at;
 }
 
+/* Ends a line without the blanks that an empty last cell leaves. */
+static void end_line(struct buffer *out)
+{
+	while (out->length && out->data[out->length - 1] == ' ')
+		out->length--;
+	buffer_byte(out, '\n');
+}
+
 static void put_cell(struct query_output *output, const char *text, size_t column)
 {
 	struct buffer *out = &output->output.text;
@@ -168,7 +176,7 @@ static int lay_out(struct query_output *output)
 		if (i + 1 == count && output->bold)
 			buffer_text(out, "\033[0m");
 		if ((i + 1) % count == 0)
-			buffer_byte(out, '\n');
+			end_line(out);
 	}
 	output->laid_out = true;
 	output->start_count = 0;
@@ -217,7 +225,7 @@ static int row_table(struct query_output *output, const struct query_value *valu
 		}
 	}
 	if (output->laid_out) {
-		buffer_byte(&output->output.text, '\n');
+		end_line(&output->output.text);
 		return flush(output, FLUSH_BYTES);
 	}
 	if (output->start_count >= LOOK_ROWS * count || output->cells.length >= LOOK_BYTES)
@@ -361,7 +369,7 @@ void query_output_finish(struct query_output *output, const struct error *failed
 	} else {
 		if (output->format == QUERY_FORMAT_JSON)
 			finish_json(output, failed);
-		else if (failed && output->columns && !output->laid_out)
+		else if (failed && !output->laid_out && output->start_count > output->column_count)
 			(void)!lay_out(output);
 		cli_output_finish(&output->output, output->format == QUERY_FORMAT_JSON, err);
 	}

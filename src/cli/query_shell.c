@@ -45,11 +45,7 @@ static void print_schema(const struct query_table *table)
 	printf(")\n");
 }
 
-static void fail(struct shell *shell, const char *format, const char *word)
-{
-	cli_fail(shell->cli, format, word);
-	shell->failed = true;
-}
+#define fail(shell, ...) ((shell)->failed = cli_fail((shell)->cli, __VA_ARGS__) != EXIT_FINE)
 
 static void run_schema(struct shell *shell, const char *name)
 {
@@ -107,7 +103,7 @@ static void run_sql(struct shell *shell)
 {
 	buffer_byte(&shell->sql, 0);
 	if (!buffer_ok(&shell->sql))
-		fail(shell, "%s", "out of memory");
+		fail(shell, "out of memory");
 	else if (!is_blank((const char *)shell->sql.data) &&
 		 query_answer(shell->cli, shell->query, shell->format, NULL,
 			 (const char *)shell->sql.data, shell->sql.length - 1) != EXIT_FINE)
@@ -124,7 +120,7 @@ static void take_line(struct shell *shell, char *line)
 	buffer_text(&shell->sql, line);
 	buffer_text(&shell->sql, "\n");
 	if (shell->sql.length > QUERY_TEXT_MAX) {
-		fail(shell, "%s", "the statement is too long");
+		fail(shell, "the statement is too long");
 		buffer_reset(&shell->sql);
 		return;
 	}
@@ -200,7 +196,7 @@ static void run_lines(struct shell *shell)
 
 	while (!shell->quit && !shell->failed && (length = getline(&line, &capacity, stdin)) > 0) {
 		if (strlen(line) != (size_t)length) {
-			fail(shell, "%s", "a NUL byte in the SQL");
+			fail(shell, "a NUL byte in the SQL");
 			break;
 		}
 		line[strcspn(line, "\r\n")] = 0;

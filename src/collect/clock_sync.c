@@ -77,7 +77,7 @@ void clock_sync_update(struct clock_sync *sync, uint64_t now_mono_ns)
 uint64_t clock_sync_ns_slow(const struct clock_sync *sync, uint64_t ticks)
 {
 	uint32_t kept = sync->count < CLOCK_SEGMENTS ? sync->count : CLOCK_SEGMENTS;
-	const struct clock_segment *segment = NULL;
+	const struct clock_segment *segment = &sync->segments[0];
 	uint64_t before;
 
 	for (uint32_t i = 1; i <= kept; i++) {

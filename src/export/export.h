@@ -32,9 +32,9 @@ struct exporter {
 };
 
 extern const struct exporter *const exporters[]; /* sorted by name, ends with NULL */
-#define EXPORTER_WORDS                                             \
-	"chrome|collapsed|csv|json|jsonl|kineto|parquet|perfetto|" \
-	"pprof|speedscope|tacho"
+#define EXPORTER_WORDS                                            \
+	"chrome|collapsed|csv|firefox|json|jsonl|kineto|parquet|" \
+	"perfetto|pprof|speedscope|tacho|xplane"
 
 /* Several traces in one .tacho file, processes kept apart: times of trace i are moved by
  * shifts_ns[i], and options->window counts in the merged time. */

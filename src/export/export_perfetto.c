@@ -5,13 +5,13 @@
  *   device, remote, async    tracks of their process; spans that overlap lie on further tracks of
  *                            the same name, which the viewer shows as one
  *   counters                 counter tracks with their unit
- *   links                    flows (perfetto_flows.h)
+ *   links                    flows (export_flows.h)
  *
  * Packets of a track are in the order of time; tracks follow each other. */
 #include "base/id_map.h"
 #include "base/wire.h"
+#include "export/export_flows.h"
 #include "export/perfetto_fields.h"
-#include "export/perfetto_flows.h"
 #include "export/perfetto_writer.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 struct perfetto_export {
 	const struct trace *trace;
 	struct perfetto_writer writer;
-	struct perfetto_flows flows;
+	struct export_flows flows;
 	uint64_t *os_ids;     /* by track: pid or tid as written */
 	uint32_t track_lanes; /* of the track being written: lanes that are described */
 };
@@ -159,7 +159,7 @@ static int begin_slice(void *context, const struct export_slice *slice)
 	for (; export->track_lanes <= slice->lane && status == STATUS_OK; export->track_lanes++)
 		status = put_descriptor(export, span->track, export->track_lanes);
 	if (status == STATUS_OK && export->flows.next < export->flows.track_end) {
-		status = perfetto_flows_take(&export->flows, slice);
+		status = export_flows_take(&export->flows, slice);
 		event.flows = export->flows.found;
 		event.flow_count = export->flows.found_count;
 		event.ended_flows = export->flows.found_ended;
@@ -235,7 +235,7 @@ static int put_flow(struct perfetto_export *export, const struct flow_link *link
 static int put_link(void *context, const uint64_t *row)
 {
 	struct perfetto_export *export = context;
-	struct flow_link link = perfetto_flow_of(export->trace, row);
+	struct flow_link link = export_flow_of(export->trace, row);
 
 	return put_flow(export, &link);
 }
@@ -256,14 +256,14 @@ static int put_links(struct perfetto_export *export, struct export_walk *walk, s
 static int put_all(struct perfetto_export *export, struct export_walk *walk, struct error *err)
 {
 	static const struct export_slice_calls calls = { begin_slice, end_slice, put_instant };
-	int status = perfetto_flows_init(&export->flows, walk, err);
+	int status = export_flows_init(&export->flows, walk, err);
 
 	if (status == STATUS_OK)
 		status = put_descriptors(export);
 	export_slices_prepare(walk);
 	for (uint32_t i = 0; i < export->trace->track_count && status == STATUS_OK; i++) {
 		export->track_lanes = 1;
-		perfetto_flows_track(&export->flows, i);
+		export_flows_track(&export->flows, i);
 		status = export_slices(walk, i, &calls, export, err);
 	}
 	if (status == STATUS_OK)
@@ -275,7 +275,7 @@ static int put_all(struct perfetto_export *export, struct export_walk *walk, str
 	if (status == STATUS_OK)
 		status = perfetto_writer_facts(&export->writer,
 			uuid_of(export->trace->track_count, 0), walk->result.damaged_blocks);
-	perfetto_flows_release(&export->flows);
+	export_flows_release(&export->flows);
 	return status;
 }
 

@@ -9,6 +9,7 @@
 	XX(chrome)     \
 	XX(collapsed)  \
 	XX(csv)        \
+	XX(firefox)    \
 	XX(json)       \
 	XX(jsonl)      \
 	XX(kineto)     \
@@ -16,7 +17,8 @@
 	XX(perfetto)   \
 	XX(pprof)      \
 	XX(speedscope) \
-	XX(tacho)
+	XX(tacho)      \
+	XX(xplane)
 
 #define XX(name) extern const struct exporter export_##name;
 EXPORTERS(XX)

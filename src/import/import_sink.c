@@ -65,6 +65,11 @@ struct trace_dict *import_sink_dict(struct import_sink *sink)
 	return &sink->dict;
 }
 
+void import_sink_reserve(struct import_sink *sink, int64_t bytes)
+{
+	sink->row_bytes += (uint64_t)bytes;
+}
+
 uint64_t import_sink_room(const struct import_sink *sink)
 {
 	uint64_t used = sink->dict.strings.arena.used_bytes + sink->row_bytes;
@@ -123,6 +128,18 @@ void import_sink_track_name(struct import_sink *sink, uint32_t track, uint32_t n
 void import_sink_track_kind(struct import_sink *sink, uint32_t track, enum track_kind kind)
 {
 	sink->dict.tracks.cells[TRACKS_KIND][track] = kind;
+}
+
+void import_sink_track_place(
+	struct import_sink *sink, uint32_t track, uint32_t parent, uint64_t os_id)
+{
+	sink->dict.tracks.cells[TRACKS_PARENT][track] = parent;
+	sink->dict.tracks.cells[TRACKS_OS_ID][track] = os_id;
+}
+
+void import_sink_track_unit(struct import_sink *sink, uint32_t track, uint32_t unit_string)
+{
+	sink->dict.tracks.cells[TRACKS_UNIT][track] = unit_string;
 }
 
 /* Time of any row: the trace begins with the first. */

@@ -36,6 +36,10 @@ int import_sink_track(struct import_sink *sink, uint32_t parent, enum track_kind
 	uint64_t os_id, const char *name, const char *unit, uint32_t *ret_track) MUST_USE;
 void import_sink_track_name(struct import_sink *sink, uint32_t track, uint32_t name_string);
 void import_sink_track_kind(struct import_sink *sink, uint32_t track, enum track_kind kind);
+/* Where a track belongs may be told after its first event. */
+void import_sink_track_place(
+	struct import_sink *sink, uint32_t track, uint32_t parent, uint64_t os_id);
+void import_sink_track_unit(struct import_sink *sink, uint32_t track, uint32_t unit_string);
 
 /* A span with absolute times in nanoseconds of the file's own clock; they may be negative. `args`
  * may be NULL. */
@@ -64,6 +68,8 @@ void import_sink_skip(struct import_sink *sink, const char *what, const char *ef
 /* The flavour of the format, in place of the importer's name; a static text. */
 void import_sink_format(struct import_sink *sink, const char *name);
 
+/* Counts memory that the importer itself holds; negative when it gives some back. */
+void import_sink_reserve(struct import_sink *sink, int64_t bytes);
 /* Bytes that may still be used before the limit is reached. */
 uint64_t import_sink_room(const struct import_sink *sink);
 

@@ -7,9 +7,10 @@
 
 #include <string.h>
 
-#define IMPORTERS(XX) \
-	XX(chrome)    \
-	XX(nsys)      \
+#define IMPORTERS(XX)    \
+	XX(chrome)       \
+	XX(nsys)         \
+	XX(torch_memory) \
 	XX(xplane)
 
 #define XX(name) extern const struct importer import_##name;

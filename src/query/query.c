@@ -3,6 +3,7 @@
 #include "query/query_internal.h"
 
 #include "base/clock.h"
+#include "base/nearest.h"
 #include "base/units.h"
 #include "base/utf8.h"
 
@@ -56,6 +57,8 @@ int query_open(const struct trace *trace, const struct query_options *options,
 	query->options = *options;
 	if (!query->options.max_memory_bytes)
 		query->options.max_memory_bytes = QUERY_MEMORY_DEFAULT;
+	if (!query->options.sort_bytes)
+		query->options.sort_bytes = query->options.max_memory_bytes / 2;
 	if (!query->options.timeout_ns)
 		query->options.timeout_ns = QUERY_TIMEOUT_DEFAULT;
 	if (!query->options.max_rows)
@@ -156,11 +159,46 @@ static int fail_at(
 	return status;
 }
 
+/* The name nearest to one that is not there; "" when nothing is like it. */
+static const char *nearest_name(const char *name, bool table)
+{
+	const char *words[256];
+	size_t count = 0;
+
+	for (size_t i = 0; query_tables[i]; i++) {
+		const struct query_column *column = query_tables[i]->columns;
+
+		if (table)
+			words[count++] = query_tables[i]->name;
+		for (; !table && column->name && count < 256; column++)
+			words[count++] = column->name;
+	}
+	return nearest_word(name, words, count);
+}
+
+/* SQLite's message, with a hint when a name is wrong. */
+static const char *message_of(struct query *query, char text[256])
+{
+	static const char no_table[] = "no such table: ", no_column[] = "no such column: ";
+	const char *message = sqlite3_errmsg(query->db);
+	bool table = strncmp(message, no_table, sizeof no_table - 1) == 0;
+	bool column = strncmp(message, no_column, sizeof no_column - 1) == 0;
+	const char *name = message + (table ? sizeof no_table : sizeof no_column) - 1;
+
+	if (query->denied[0])
+		return query->denied;
+	if ((!table && !column) || strlen(name) > 64)
+		return message;
+	name = strrchr(name, '.') ? strrchr(name, '.') + 1 : name;
+	snprintf(text, 256, "%.128s; did you mean '%s'?", message, nearest_name(name, table));
+	return text;
+}
+
 /* The error of the connection as one of ours. `start` is where the statement begins. */
 static int fail(struct query *query, int code, const char *sql, size_t start, struct error *err)
 {
 	int offset = sqlite3_error_offset(query->db);
-	char text[UNITS_TEXT];
+	char text[UNITS_TEXT], message[256];
 
 	switch (code & 0xff) {
 	case SQLITE_INTERRUPT:
@@ -173,13 +211,9 @@ static int fail(struct query *query, int code, const char *sql, size_t start, st
 		return error_set(err, STATUS_NOMEM,
 			"the query needs more than %s of memory; --max-memory allows more",
 			units_bytes(text, (double)query->options.max_memory_bytes));
-	case SQLITE_AUTH:
-		if (query->denied[0])
-			return fail_at(err, STATUS_DENIED, sql, start, query->denied);
-		break;
 	}
-	return fail_at(err, STATUS_USAGE, sql, start + (offset > 0 ? (size_t)offset : 0),
-		sqlite3_errmsg(query->db));
+	return fail_at(err, query->denied[0] ? STATUS_DENIED : STATUS_USAGE, sql,
+		start + (offset > 0 ? (size_t)offset : 0), message_of(query, message));
 }
 
 struct statements {
@@ -220,6 +254,9 @@ static int prepare(
 		if (!sqlite3_stmt_readonly(statement) || sqlite3_column_count(statement) == 0)
 			return fail_at(
 				err, STATUS_DENIED, sql, start, "only SELECT is allowed here");
+		if (sqlite3_bind_parameter_count(statement))
+			return fail_at(
+				err, STATUS_USAGE, sql, start, "parameters have no values here");
 	}
 	if (statements->count == 0)
 		return error_set(err, STATUS_USAGE, "there is no SQL statement");

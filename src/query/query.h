@@ -13,6 +13,7 @@
 struct query_options {
 	/* Memory of SQLite and of sorting, for the whole process; 0: QUERY_MEMORY_DEFAULT. */
 	uint64_t max_memory_bytes;
+	uint64_t sort_bytes; /* of it, to put spans in order; 0: half of it */
 	uint64_t timeout_ns; /* of one call of query_run(); 0: QUERY_TIMEOUT_DEFAULT */
 	uint64_t max_rows;   /* of one call of query_run(); 0: QUERY_ROWS_DEFAULT */
 	/* Hands nothing down: each table is read from end to end. For tests and measurements, since

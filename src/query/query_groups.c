@@ -205,7 +205,7 @@ static int reserve(struct spans_cursor *cursor)
 {
 	struct span_groups *groups = &cursor->groups;
 	unsigned bytes = bytes_per_row(cursor->used);
-	uint64_t total = 0, limit = cursor->query->options.max_memory_bytes / 2;
+	uint64_t total = 0, limit = cursor->query->options.sort_bytes;
 	int used = cursor->used, code = SQLITE_OK;
 
 	for (size_t i = 0; i < groups->count; i++)

@@ -107,6 +107,7 @@ struct query {
 	struct query_module *modules;
 	volatile sig_atomic_t interrupted;
 	bool timed_out;
+	bool declaring; /* a table tells SQLite its columns */
 	uint64_t deadline_ns;
 	char denied[160]; /* why the last statement was refused */
 	struct query_ranks ranks[ROLE_TEXTS];

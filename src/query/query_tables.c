@@ -55,8 +55,11 @@ int query_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sql
 		buffer_text(&text, ")");
 	buffer_byte(&text, 0);
 	vtab = sqlite3_malloc(sizeof *vtab);
-	if (vtab && buffer_ok(&text))
+	if (vtab && buffer_ok(&text)) {
+		module->query->declaring = true;
 		code = sqlite3_declare_vtab(db, (const char *)text.data);
+		module->query->declaring = false;
+	}
 	buffer_release(&text);
 	if (code != SQLITE_OK) {
 		sqlite3_free(vtab);

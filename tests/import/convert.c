@@ -18,11 +18,7 @@ int main(int argc, char **argv)
 	if (argc > 3)
 		options.max_memory = strtoull(argv[3], NULL, 10);
 	if (import_convert(argv[1], argv[2], &options, &err) != STATUS_OK) {
-		if (err.offset == ERROR_NO_OFFSET)
-			fprintf(stderr, "%s: %s\n", argv[1], err.message);
-		else
-			fprintf(stderr, "%s: %s (byte %lld)\n", argv[1], err.message,
-				(long long)err.offset);
+		fprintf(stderr, "%s: %s\n", argv[1], err.message);
 		return 2;
 	}
 	return 0;

@@ -446,7 +446,7 @@ int main(int argc, char **argv)
 {
 	const struct mode *const tables[] = { modes, thread_modes, process_modes, name_modes };
 
-	for (size_t t = 0; argc > 1 && t < sizeof tables / sizeof *tables; t++)
+	for (size_t t = 0; argc > 1 && t < 4; t++)
 		for (const struct mode *mode = tables[t]; mode->name; mode++)
 			if (strcmp(mode->name, argv[1]) == 0) {
 				int status = mode->run(argc - 2, argv + 2);

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Links of a trace as flows of a Perfetto trace. A flow is drawn between slices, so a link is put
- * on the slice that it belongs to where that is safe: readers follow the order of time, and a
- * target that begins before its source would turn the arrow round. All other links become points in
- * time that carry the flow. */
+/* Links of a trace as flows between slices. A link is put on the slice that it belongs to where
+ * that is safe: readers follow the order of time, and a target that begins before its source would
+ * turn the arrow round. All other links are left to the exporter, as points in time that carry the
+ * flow. */
 #pragma once
 
 #include "export/export_slices.h"
 
 struct flow_link {
 	uint32_t track, name;
-	uint64_t time_ns, flow;
+	uint64_t time_ns, id;
+	uint64_t flow; /* a number of its own in the whole trace */
+	bool correlation;
 	bool source, target; /* neither: a step in between */
 	bool taken;          /* put on a slice */
 };
 
-struct perfetto_flows {
+struct export_flows {
 	const struct trace *trace;
 	struct flow_link *links; /* by track, then by time */
 	size_t count, capacity;
@@ -25,12 +27,12 @@ struct perfetto_flows {
 };
 
 /* Reads the links of the walk, if there are not too many to be held in memory. */
-int perfetto_flows_init(
-	struct perfetto_flows *flows, struct export_walk *walk, struct error *err) MUST_USE;
-void perfetto_flows_release(struct perfetto_flows *flows);
+int export_flows_init(
+	struct export_flows *flows, struct export_walk *walk, struct error *err) MUST_USE;
+void export_flows_release(struct export_flows *flows);
 /* What a row of the table of links means. */
-struct flow_link perfetto_flow_of(const struct trace *trace, const uint64_t *row);
+struct flow_link export_flow_of(const struct trace *trace, const uint64_t *row);
 /* The slices that follow are of this track. */
-void perfetto_flows_track(struct perfetto_flows *flows, uint32_t track);
+void export_flows_track(struct export_flows *flows, uint32_t track);
 /* Fills found and found_ended with the flows of a slice; the slices of a track come by time. */
-int perfetto_flows_take(struct perfetto_flows *flows, const struct export_slice *slice) MUST_USE;
+int export_flows_take(struct export_flows *flows, const struct export_slice *slice) MUST_USE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /* Links as flows. */
-#include "export/perfetto_flows.h"
+#include "export/export_flows.h"
 
 #include "base/array.h"
 #include "base/id_map.h"
@@ -21,7 +21,7 @@ static uint64_t flow_number(uint64_t id, uint32_t process, uint64_t kind)
 	return mixed ^ mixed >> 31;
 }
 
-struct flow_link perfetto_flow_of(const struct trace *trace, const uint64_t *row)
+struct flow_link export_flow_of(const struct trace *trace, const uint64_t *row)
 {
 	const struct trace_track *track = &trace->tracks[row[LINKS_TRACK]];
 	unsigned kind = (unsigned)row[LINKS_KIND] & LINK_KIND_MASK;
@@ -31,6 +31,8 @@ struct flow_link perfetto_flow_of(const struct trace *trace, const uint64_t *row
 	return (struct flow_link){ .track = track->id,
 		.name = (uint32_t)row[LINKS_NAME],
 		.time_ns = row[LINKS_TIME],
+		.id = row[LINKS_ID],
+		.correlation = correlation,
 		.flow = flow_number(row[LINKS_ID], track->process, space),
 		.source = kind == LINK_FLOW_BEGIN || (correlation && host),
 		.target = kind == LINK_FLOW_END || (correlation && !host) };
@@ -38,12 +40,12 @@ struct flow_link perfetto_flow_of(const struct trace *trace, const uint64_t *row
 
 static int keep_link(void *context, const uint64_t *row)
 {
-	struct perfetto_flows *flows = context;
+	struct export_flows *flows = context;
 
 	if (array_grow((void **)&flows->links, &flows->capacity, flows->count + 1,
 		    sizeof *flows->links) != STATUS_OK)
 		return STATUS_NOMEM;
-	flows->links[flows->count++] = perfetto_flow_of(flows->trace, row);
+	flows->links[flows->count++] = export_flow_of(flows->trace, row);
 	return STATUS_OK;
 }
 
@@ -56,7 +58,7 @@ static int compare_links(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-static int note_sources(struct perfetto_flows *flows)
+static int note_sources(struct export_flows *flows)
 {
 	for (size_t i = 0; i < flows->count; i++) {
 		const struct flow_link *link = &flows->links[i];
@@ -73,7 +75,7 @@ static int note_sources(struct perfetto_flows *flows)
 	return STATUS_OK;
 }
 
-int perfetto_flows_init(struct perfetto_flows *flows, struct export_walk *walk, struct error *err)
+int export_flows_init(struct export_flows *flows, struct export_walk *walk, struct error *err)
 {
 	int status = STATUS_OK;
 
@@ -89,7 +91,7 @@ int perfetto_flows_init(struct perfetto_flows *flows, struct export_walk *walk, 
 	if (status == STATUS_OK)
 		status = note_sources(flows);
 	if (status != STATUS_OK) {
-		perfetto_flows_release(flows);
+		export_flows_release(flows);
 		return status;
 	}
 	if (flows->count)
@@ -97,7 +99,7 @@ int perfetto_flows_init(struct perfetto_flows *flows, struct export_walk *walk, 
 	return STATUS_OK;
 }
 
-void perfetto_flows_release(struct perfetto_flows *flows)
+void export_flows_release(struct export_flows *flows)
 {
 	if (flows->sources)
 		id_map_release(flows->sources);
@@ -108,7 +110,7 @@ void perfetto_flows_release(struct perfetto_flows *flows)
 	memset(flows, 0, sizeof *flows);
 }
 
-void perfetto_flows_track(struct perfetto_flows *flows, uint32_t track)
+void export_flows_track(struct export_flows *flows, uint32_t track)
 {
 	flows->next = 0;
 	/* Tracks come in order, but not all of them have spans. */
@@ -127,7 +129,7 @@ void perfetto_flows_track(struct perfetto_flows *flows, uint32_t track)
 }
 
 /* A target may only stand on a slice that begins after its source. */
-static bool may_take(const struct perfetto_flows *flows, const struct flow_link *link,
+static bool may_take(const struct export_flows *flows, const struct flow_link *link,
 	const struct export_slice *slice)
 {
 	uint64_t source;
@@ -145,7 +147,7 @@ static int add(uint64_t **items, size_t *count, size_t *capacity, uint64_t flow)
 	return STATUS_OK;
 }
 
-int perfetto_flows_take(struct perfetto_flows *flows, const struct export_slice *slice)
+int export_flows_take(struct export_flows *flows, const struct export_slice *slice)
 {
 	uint64_t start = slice->span.start_ns;
 	int status = STATUS_OK;
