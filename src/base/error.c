@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void error_fill(
+__attribute__((format(printf, 4, 0))) static void error_fill(
 	struct error *err, int status, int64_t offset, const char *format, va_list ap)
 {
 	err->status = status;

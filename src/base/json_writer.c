@@ -216,6 +216,12 @@ void json_double(struct json_writer *json, double value)
 		json_null(json);
 		return;
 	}
+	/* A whole number that is exact in 15 digits needs no search for its form. */
+	if (fabs(value) < 1e15 && value == (double)(int64_t)value &&
+		(value != 0 || !signbit(value))) {
+		json_i64(json, (int64_t)value);
+		return;
+	}
 	/* The shortest of the two forms that is read back as the same number. The tool never calls
 	 * setlocale(), so the decimal point is a point. */
 	snprintf(text, sizeof text, "%.15g", value);

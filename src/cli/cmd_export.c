@@ -31,8 +31,7 @@ static const struct option_spec export_specs[] = {
 	{ OPTION_STRING, 0, "table", "spans|counters|marks|links|allocations|samples",
 		offsetof(struct cmd_export_options, table), "csv: which table; spans by default" },
 	{ OPTION_STRING, 0, "to", EXPORTER_WORDS, offsetof(struct cmd_export_options, to),
-		"the format; without it the extension of FILE tells: .json, .csv, .chrome.json or "
-		".trace.json, .tacho" },
+		"the format; without it the extension of FILE tells" },
 	{ OPTION_DURATION, 0, "until", "TIME", offsetof(struct cmd_export_options, until_ns),
 		"leave out what was after TIME" },
 	CLI_INPUT_SPECS(struct cmd_export_options, input),

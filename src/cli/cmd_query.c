@@ -84,7 +84,8 @@ int query_answer(const struct cli *cli, struct query *query, enum query_format f
 		fputs("note: demangle() found no C++ library here and left names as they are\n",
 			stderr);
 	if (cli->progress)
-		fprintf(stderr, "%llu rows in %s\n", (unsigned long long)result.rows,
+		fprintf(stderr, "%llu row%s in %s\n", (unsigned long long)result.rows,
+			result.rows == 1 ? "" : "s",
 			units_duration(text, (double)(clock_mono_ns() - start_ns)));
 	return EXIT_FINE;
 }

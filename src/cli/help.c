@@ -82,16 +82,41 @@ void help_wrap(struct buffer *out, const char *text, unsigned indent, unsigned c
 	}
 }
 
+/* A list of words too long for its line stands under it, as part of the explanation. */
+static void words_text(const struct option_spec *spec, struct buffer *out)
+{
+	struct buffer text;
+
+	buffer_init(&text);
+	buffer_text(&text, "one of");
+	for (const char *at = spec->argument; *at;) {
+		size_t length = strcspn(at, "|");
+
+		buffer_byte(&text, ' ');
+		buffer_append(&text, at, length);
+		buffer_text(&text, at[length] ? "," : "");
+		at += length + (at[length] == '|');
+	}
+	buffer_byte(&text, 0);
+	if (buffer_ok(&text)) {
+		put_spaces(out, OPTION_COLUMN);
+		help_wrap(out, (const char *)text.data, OPTION_COLUMN, OPTION_COLUMN);
+	}
+	buffer_release(&text);
+}
+
 static void option_text(const struct option_spec *spec, struct buffer *out)
 {
 	size_t start = out->length, used;
+	bool long_list = spec->argument && strchr(spec->argument, '|') &&
+			 strlen(spec->argument) > HELP_WIDTH / 2;
 
 	if (spec->letter)
 		buffer_printf(out, "  -%c, --%s", spec->letter, spec->name);
 	else
 		buffer_printf(out, "      --%s", spec->name);
 	if (spec->argument)
-		buffer_printf(out, " %s", spec->argument);
+		buffer_printf(out, " %s", long_list ? "WORD" : spec->argument);
 	used = out->length - start;
 	if (used + 2 > OPTION_COLUMN) {
 		buffer_byte(out, '\n');
@@ -99,6 +124,8 @@ static void option_text(const struct option_spec *spec, struct buffer *out)
 	}
 	put_spaces(out, OPTION_COLUMN - (unsigned)used);
 	help_wrap(out, spec->help, OPTION_COLUMN, OPTION_COLUMN);
+	if (long_list)
+		words_text(spec, out);
 }
 
 void help_command_text(const struct command *command, struct buffer *out)

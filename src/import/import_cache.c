@@ -125,7 +125,7 @@ void import_cache_trim(const char *keep)
 		total += (uint64_t)info.st_size;
 		items[count].bytes = (uint64_t)info.st_size;
 		items[count].used = info.st_mtim;
-		snprintf(items[count++].name, sizeof items->name, "%s", entry->d_name);
+		memcpy(items[count++].name, entry->d_name, strlen(entry->d_name) + 1);
 	}
 	if (count)
 		qsort(items, count, sizeof *items, by_use);

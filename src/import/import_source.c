@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -50,6 +51,14 @@ struct import_source {
 	struct error error;
 };
 
+/* The other end of a pipe is there and has nothing to say yet. */
+static bool wait_for_bytes(int fd)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+	return poll(&ready, 1, -1) >= 0 || errno == EINTR;
+}
+
 /* Fills `packed` when it is empty; 0 bytes at the end of the file. */
 static int read_packed(struct import_source *source, struct error *err)
 {
@@ -59,7 +68,7 @@ static int read_packed(struct import_source *source, struct error *err)
 		return STATUS_OK;
 	do
 		got = read(source->fd, source->packed, sizeof source->packed);
-	while (got < 0 && errno == EINTR);
+	while (got < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_bytes(source->fd))));
 	if (got < 0)
 		return error_set_errno(err, STATUS_IO, "cannot read");
 	source->packed_at = 0;
@@ -285,7 +294,8 @@ int import_source_open(const char *path, struct import_source **ret_source, stru
 	if (!source)
 		return error_set(err, STATUS_NOMEM, "out of memory");
 	source->own_fd = strcmp(path, "-") != 0;
-	source->fd = source->own_fd ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	/* Without waiting: a named pipe that nobody writes to is empty, not a reason to hang. */
+	source->fd = source->own_fd ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : STDIN_FILENO;
 	source->path = strdup(path);
 	pthread_mutex_init(&source->lock, NULL);
 	pthread_cond_init(&source->changed, NULL);
@@ -295,6 +305,8 @@ int import_source_open(const char *path, struct import_source **ret_source, stru
 		status = error_set(err, STATUS_FORMAT, "this is a directory; give a file in it");
 	else
 		status = find_packing(source, err);
+	if (status == STATUS_OK && source->own_fd)
+		fcntl(source->fd, F_SETFL, 0);
 	if (status != STATUS_OK) {
 		import_source_close(source);
 		return status;

@@ -10,6 +10,7 @@
 #define IMPORTERS(XX)    \
 	XX(chrome)       \
 	XX(nsys)         \
+	XX(perfetto)     \
 	XX(torch_memory) \
 	XX(xplane)
 
@@ -54,7 +55,7 @@ static int find_importer(
 	*ret_importer = best_importer(head, count);
 	if (!*ret_importer)
 		return error_set_at(err, STATUS_FORMAT, 0,
-			"not a trace that tacho knows; see `tacho help export` for the formats");
+			"not a trace that tacho knows: neither a .tacho file nor one of another profiler");
 	return STATUS_OK;
 }
 

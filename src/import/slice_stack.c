@@ -103,6 +103,13 @@ static int keep_late(struct slice_stack *stack, const struct slice_event *event)
 	return STATUS_OK;
 }
 
+/* Ends come mostly in the reverse order of begins, so the list stays short. */
+static void trim(struct slice_stack *stack)
+{
+	while (stack->open_count && stack->open[stack->open_count - 1].track == UINT32_MAX)
+		stack->open_count--;
+}
+
 /* The begins that are open on a track join the events kept for later. */
 static int move_open(struct slice_stack *stack, uint32_t track)
 {
@@ -120,6 +127,7 @@ static int move_open(struct slice_stack *stack, uint32_t track)
 			event->track = UINT32_MAX;
 		}
 	}
+	trim(stack);
 	return status;
 }
 
@@ -160,9 +168,7 @@ static int pop(struct slice_stack *stack, uint32_t track, int64_t time_ns, struc
 	status = id_map_put(&stack->tops, track, begin->below);
 	take_arguments(stack, begin);
 	begin->track = UINT32_MAX;
-	/* Ends come mostly in the reverse order of begins, so the list stays short. */
-	while (stack->open_count && stack->open[stack->open_count - 1].track == UINT32_MAX)
-		stack->open_count--;
+	trim(stack);
 	if (end)
 		take_arguments(stack, end);
 	else

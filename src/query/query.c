@@ -183,14 +183,18 @@ static const char *message_of(struct query *query, char text[256])
 	const char *message = sqlite3_errmsg(query->db);
 	bool table = strncmp(message, no_table, sizeof no_table - 1) == 0;
 	bool column = strncmp(message, no_column, sizeof no_column - 1) == 0;
-	const char *name = message + (table ? sizeof no_table : sizeof no_column) - 1;
+	const char *name = message + (table ? sizeof no_table : sizeof no_column) - 1, *nearest;
 
 	if (query->denied[0])
 		return query->denied;
 	if ((!table && !column) || strlen(name) > 64)
 		return message;
 	name = strrchr(name, '.') ? strrchr(name, '.') + 1 : name;
-	snprintf(text, 256, "%.128s; did you mean '%s'?", message, nearest_name(name, table));
+	nearest = nearest_name(name, table);
+	/* Something altogether different, or a column of another table, is no hint. */
+	if (nearest[0] != name[0] || strcmp(nearest, name) == 0)
+		return message;
+	snprintf(text, 256, "%.128s; did you mean '%s'?", message, nearest);
 	return text;
 }
 

@@ -103,12 +103,9 @@ global.XMLHttpRequest = class {
 global.self = global;
 global.location = { href: path.join(folder, 'engine_bundle.js') };
 global.importScripts = () => {};
-// Else the bundle takes node for its host, and looks for its file beside this script.
-const versions = process.versions;
-Object.defineProperty(process, 'versions', { value: { ...versions, node: undefined } });
-global.document = { currentScript: { src: global.location.href } };
+global.WorkerGlobalScope = class {};
+process.type = 'renderer'; // else the bundle takes node for its host, for which it is not made
 vm.runInThisContext(fs.readFileSync(path.join(folder, 'engine_bundle.js'), 'utf8'), 'engine_bundle.js');
-Object.defineProperty(process, 'versions', { value: versions });
 
 const port = { postMessage: (data) => receive(Buffer.from(data)) };
 let sequence = 0;
