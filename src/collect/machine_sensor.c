@@ -38,7 +38,7 @@ static void find_clocks(struct machine_sensors *sensors, const struct machine_ro
 	while ((entry = readdir(folder)))
 		count += has_prefix(entry->d_name, "policy");
 	/* On a machine with hundreds of CPUs a spread of them tells as much. */
-	stride = (count + MACHINE_MAX_CLOCKS - 1) / MACHINE_MAX_CLOCKS;
+	stride = count / MACHINE_MAX_CLOCKS + 1;
 	rewinddir(folder);
 	while ((entry = readdir(folder)) && sensors->clock_count < MACHINE_MAX_CLOCKS) {
 		int fd;

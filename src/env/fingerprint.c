@@ -200,7 +200,7 @@ static void put_memory(
 	uint64_t kib, nodes = list_count(sys_root, "devices/system/node/online");
 
 	if (proc_text_key(&text, "MemTotal", &kib) && kib < UINT64_MAX / 1024)
-		fingerprint_put(out, "memory.bytes", "%llu", (unsigned long long)(kib * 1024));
+		fingerprint_put(out, "memory.bytes", "%llu", (unsigned long long)kib * 1024);
 	put_thp(out, sys_root);
 	if (nodes)
 		fingerprint_put(out, "numa.nodes", "%llu", (unsigned long long)nodes);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int open_va(const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static int open_va(const char *format, va_list args)
 {
 	char path[PROC_PATH];
 	int length = vsnprintf(path, sizeof path, format, args);
@@ -74,7 +74,8 @@ ssize_t proc_file_read_all(int fd, char *buffer, size_t size)
 	return (ssize_t)length;
 }
 
-static ssize_t get_va(char *buffer, size_t size, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static ssize_t get_va(
+	char *buffer, size_t size, const char *format, va_list args)
 {
 	int fd = open_va(format, args);
 	ssize_t got;

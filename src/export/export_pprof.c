@@ -44,7 +44,7 @@ enum fixed_string {
 	STRING_FIXED
 };
 static const char *const fixed_strings[STRING_FIXED] = { "", "count", "samples", "scopes", "wall",
-	"nanoseconds", "written by tacho " TACHO_VERSION };
+	"nanoseconds", ("written by tacho " TACHO_VERSION) };
 
 struct pprof_export {
 	const struct trace *trace;

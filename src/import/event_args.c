@@ -108,7 +108,8 @@ static bool is_text(const char *text, size_t length)
 {
 	for (size_t i = 0, step; i < length; i += step) {
 		step = utf8_decode(text + i, length - i, NULL);
-		if (!step || ((uint8_t)text[i] < ' ' && !memchr("\t\n\r", text[i], 3)))
+		if (!step || ((uint8_t)text[i] < ' ' && text[i] != '\t' && text[i] != '\n' &&
+				     text[i] != '\r'))
 			return false;
 	}
 	return true;

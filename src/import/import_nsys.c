@@ -83,14 +83,24 @@ static int read_session(struct nsys_import *import)
 	return status;
 }
 
-static void put_cell(struct json_writer *json, sqlite3_stmt *statement, int column)
+static void put_cell(struct nsys_import *import, struct json_writer *json, sqlite3_stmt *statement,
+	int column, const char *name)
 {
 	struct buffer text;
 	const void *bytes;
+	uint32_t string;
 
 	switch (sqlite3_column_type(statement, column)) {
 	case SQLITE_INTEGER:
-		json_i64(json, sqlite3_column_int64(statement, column));
+		/* StringIds itself is not kept: what refers to it is. */
+		string =
+			nsys_rows_is_string(name) ? nsys_rows_string(import, statement, column) : 0;
+		if (string)
+			json_string(
+				json, string_table_borrow(
+					      &import_sink_dict(import->sink)->strings, string));
+		else
+			json_i64(json, sqlite3_column_int64(statement, column));
 		break;
 	case SQLITE_FLOAT:
 		json_double(json, sqlite3_column_double(statement, column));
@@ -136,7 +146,7 @@ static int keep_facts(struct nsys_import *import, const char *table)
 			const char *name = sqlite3_column_name(statement, i);
 
 			json_key(&json, name ? name : "");
-			put_cell(&json, statement, i);
+			put_cell(import, &json, statement, i, name ? name : "");
 		}
 		json_object_end(&json);
 	}

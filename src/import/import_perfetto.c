@@ -380,6 +380,7 @@ static int read_trace(struct perfetto_import *import)
 		/* There is no way to find the next packet, but what came before stays. */
 		import_sink_skip(
 			import->sink, import->err->message, "what lies behind it was left out");
+		*import->err = (struct error)ERROR_INIT;
 		more = 0;
 	}
 	if (import->input.cut_bytes)

@@ -288,7 +288,7 @@ static int find_packing(struct import_source *source, struct error *err)
 int import_source_open(const char *path, struct import_source **ret_source, struct error *err)
 {
 	struct import_source *source = calloc(1, sizeof *source);
-	struct stat info;
+	struct stat info = { 0 };
 	int status;
 
 	if (!source)

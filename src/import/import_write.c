@@ -136,7 +136,7 @@ static int push(struct writing *writing, const struct import_row *row)
 		if (!sums)
 			return error_set(writing->err, STATUS_NOMEM, "out of memory");
 		writing->child_sums = sums;
-		stack = realloc(writing->stack, capacity * sizeof *stack);
+		stack = realloc((void *)writing->stack, capacity * sizeof(struct import_row *));
 		if (!stack)
 			return error_set(writing->err, STATUS_NOMEM, "out of memory");
 		writing->stack = stack;

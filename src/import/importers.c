@@ -9,8 +9,11 @@
 
 #define IMPORTERS(XX)    \
 	XX(chrome)       \
+	XX(collapsed)    \
 	XX(nsys)         \
+	XX(perf_script)  \
 	XX(perfetto)     \
+	XX(torch_et)     \
 	XX(torch_memory) \
 	XX(xplane)
 
@@ -74,7 +77,7 @@ int import_detect(const char *path, const struct importer **ret_importer, struct
 int import_convert(const char *path, const char *output, const struct import_options *options,
 	struct error *err)
 {
-	const struct importer *importer;
+	const struct importer *importer = NULL;
 	struct import_source *source;
 	struct import_sink *sink = NULL;
 	int status = import_source_open(path, &source, err);

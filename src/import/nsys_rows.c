@@ -63,6 +63,13 @@ static struct nsys_column column_of(const char *name)
 	return (struct nsys_column){ .role = NSYS_ARGUMENT };
 }
 
+bool nsys_rows_is_string(const char *column)
+{
+	enum nsys_role role = column_of(column).role;
+
+	return role == NSYS_NAME || role == NSYS_STRING;
+}
+
 uint32_t nsys_rows_string(struct nsys_import *import, sqlite3_stmt *statement, int column)
 {
 	uint64_t found = 0;

@@ -63,5 +63,7 @@ struct nsys_table {
 
 /* Hands each row to table->put, with its arguments in import->args. */
 int nsys_rows_read(struct nsys_import *import, const struct nsys_table *table) MUST_USE;
+/* Whether numbers in a column of this name refer to StringIds. */
+bool nsys_rows_is_string(const char *column);
 /* A cell as a string of the sink: its text, or what StringIds has for its number; 0: neither. */
 uint32_t nsys_rows_string(struct nsys_import *import, sqlite3_stmt *statement, int column);

@@ -428,6 +428,18 @@ static int put_event(struct perfetto_events *events, struct perfetto_sequence *s
 	return status == STATUS_OK ? put_links(events, track, event) : status;
 }
 
+/* Whether the category at hand is that of work on a device. */
+static bool is_device_work(const struct perfetto_events *events)
+{
+	static const char *const words[] = { "kernel", "gpu_memcpy", "gpu_memset" };
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (events->text.length == strlen(words[i]) &&
+			memcmp(events->text.data, words[i], events->text.length) == 0)
+			return true;
+	return false;
+}
+
 /* Which track an event without a uuid is on: the sequence's default, its thread, or none. */
 static int event_track_of(struct perfetto_events *events, const struct perfetto_sequence *sequence,
 	const struct track_event *event, uint32_t *ret_track)
@@ -440,9 +452,11 @@ static int event_track_of(struct perfetto_events *events, const struct perfetto_
 		return perfetto_tracks_thread(
 			events->tracks, sequence->pid, sequence->tid, ret_track);
 	status = perfetto_tracks_find(events->tracks, uuid, &track);
-	if (status == STATUS_OK)
-		*ret_track = track->track;
-	return status;
+	if (status != STATUS_OK)
+		return status;
+	track->device |= is_device_work(events);
+	*ret_track = track->track;
+	return STATUS_OK;
 }
 
 int perfetto_events_read(struct perfetto_events *events, struct perfetto_sequence *sequence,

@@ -324,6 +324,8 @@ static int place_track(struct perfetto_tracks *tracks, struct perfetto_track *tr
 		tracks->loops++;
 		track->has_parent = false;
 	}
+	if (track->kind == TRACK_ASYNC && track->device)
+		track->kind = TRACK_DEVICE;
 	if (track->kind == TRACK_PROCESS)
 		parent = 0;
 	else if (track->kind == TRACK_THREAD)

@@ -13,6 +13,7 @@ struct perfetto_track {
 	int32_t pid, tid;
 	enum track_kind kind;
 	bool described, has_parent, incremental;
+	bool device;        /* has work of a device */
 	int64_t multiplier; /* of a counter's values */
 };
 

@@ -7,39 +7,8 @@
 
 #include "base/arena.h"
 #include "base/id_map.h"
-#include "base/json_writer.h"
 #include "import/json_input.h"
-
-enum pickle_kind {
-	PICKLE_NONE,
-	PICKLE_FALSE,
-	PICKLE_TRUE,
-	PICKLE_INTEGER,
-	PICKLE_DOUBLE,
-	PICKLE_TEXT,
-	PICKLE_BYTES,
-	PICKLE_BIG,  /* an integer beyond int64: `text` has its digits */
-	PICKLE_LIST, /* and tuples, and sets */
-	PICKLE_DICT,
-};
-
-struct pickle_list;
-
-struct pickle_value {
-	uint8_t kind;
-	uint32_t length; /* of TEXT, BYTES and BIG */
-	union {
-		int64_t integer;
-		double number;
-		const char *text;
-		struct pickle_list *list; /* of LIST; of DICT: key, value, key, value ... */
-	};
-};
-
-struct pickle_list {
-	uint32_t count, capacity;
-	struct pickle_value *items;
-};
+#include "import/pickle_value.h"
 
 struct pickle_reader {
 	struct json_input window;
@@ -64,11 +33,3 @@ int pickle_reader_load(
 
 /* Memory that the values take. */
 uint64_t pickle_reader_bytes(const struct pickle_reader *reader);
-
-/* The value of a text key of a dict, or NULL; of several the last, as in Python. */
-const struct pickle_value *pickle_get(const struct pickle_value *dict, const char *key);
-bool pickle_is(const struct pickle_value *text, const char *word);
-/* Items of a list, 0 for anything else. */
-uint32_t pickle_count(const struct pickle_value *list);
-/* Writes a value as JSON. What lies deeper than 32 levels or beyond `max_bytes` is left out. */
-void pickle_json(const struct pickle_value *value, size_t max_bytes, struct json_writer *json);

@@ -83,8 +83,8 @@ static void conditions_on_texts(void)
 		"SELECT count(*), sum(id) FROM spans WHERE name NOT IN ('op_a', 'op_c')",
 		"SELECT count(*), sum(id) FROM spans WHERE track IN (5, 6, 99, -1, 'x')",
 		"SELECT count(*), sum(id) FROM spans WHERE track IN (5.0, 6)",
-		"SELECT count(*), sum(id) FROM spans WHERE track IN (SELECT id FROM tracks"
-		" WHERE process = 'train')",
+		("SELECT count(*), sum(id) FROM spans WHERE track IN (SELECT id FROM tracks"
+		 " WHERE process = 'train')"),
 		"SELECT count(*), sum(id) FROM spans WHERE category IN ('op', '') AND depth IN (1, 3)",
 		"SELECT count(*), sum(id) FROM spans WHERE name = 'op_a' OR track = 6",
 		"SELECT count(*), sum(id) FROM spans WHERE name = 'op_a' OR start_ns < 500 OR id = 0",
