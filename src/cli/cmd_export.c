@@ -29,7 +29,8 @@ static const struct option_spec export_specs[] = {
 	{ OPTION_STRING, 'o', "output", "FILE", offsetof(struct cmd_export_options, output),
 		"write to FILE instead of standard output" },
 	{ OPTION_STRING, 0, "table", "spans|counters|marks|links|allocations|samples",
-		offsetof(struct cmd_export_options, table), "csv: which table; spans by default" },
+		offsetof(struct cmd_export_options, table),
+		"csv, parquet: which table, spans by default; collapsed, pprof: spans or samples" },
 	{ OPTION_STRING, 0, "to", EXPORTER_WORDS, offsetof(struct cmd_export_options, to),
 		"the format; without it the extension of FILE tells" },
 	{ OPTION_DURATION, 0, "until", "TIME", offsetof(struct cmd_export_options, until_ns),
@@ -38,12 +39,13 @@ static const struct option_spec export_specs[] = {
 	{ 0 },
 };
 
+/* 0 when none was asked for: the exporter chooses. */
 static enum block_table table_of(const char *name)
 {
 	for (unsigned i = 0; name && i < TABLE_COUNT; i++)
 		if (strcmp(block_table_name(i), name) == 0)
 			return (enum block_table)i;
-	return TABLE_SPANS;
+	return (enum block_table)0;
 }
 
 static int export_trace(struct cli *cli, const struct exporter *exporter,

@@ -11,6 +11,7 @@
 
 #define TOP_DEFAULT 20
 #define TOP_UNSET   UINT64_MAX
+#define WIDTH_ALL   200
 
 struct cmd_report_options {
 	const char *by, *sort, *filter, *format, *output;
@@ -51,7 +52,8 @@ static void choose(const struct cli *cli, const struct cmd_report_options *from,
 		.sort = from->sort ? (enum report_sort)report_sort_of(from->sort) : REPORT_BY_TOTAL,
 		.sorted = from->sort != NULL,
 		.top = from->top,
-		.width = cli->width,
+		/* Who asks for one table and sends it elsewhere wants all of its columns. */
+		.width = from->by && !isatty(STDOUT_FILENO) ? WIDTH_ALL : cli->width,
 		.colour = cli->colour && !from->output,
 		.analyze = { .window = { from->from_ns, from->until_ns }, .filter = from->filter },
 	};

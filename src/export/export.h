@@ -8,7 +8,7 @@
 struct export_options {
 	struct trace_window window;
 	const char *filter;     /* only spans and marks whose name contains this; NULL: all */
-	enum block_table table; /* csv, parquet: which table */
+	enum block_table table; /* csv, parquet: which table; 0: the format's own choice */
 	const char *path;       /* NULL: to `fd` */
 	int fd;
 	void (*progress)(void *context, uint64_t done, uint64_t total); /* may be NULL */

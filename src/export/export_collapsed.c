@@ -69,5 +69,6 @@ const struct exporter export_collapsed = {
 	.name = "collapsed",
 	.summary = "collapsed stacks for flame graph tools",
 	.extensions = ".collapsed .folded",
+	.has_tables = true, /* spans or samples */
 	.run = run_collapsed,
 };

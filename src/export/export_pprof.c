@@ -176,5 +176,6 @@ const struct exporter export_pprof = {
 	.name = "pprof",
 	.summary = "a profile for go tool pprof and what reads its format",
 	.extensions = ".pb.gz .pprof",
+	.has_tables = true, /* spans or samples */
 	.run = run_pprof,
 };

@@ -130,11 +130,11 @@ static int put_instants(struct slices *slices)
 
 static int run(struct slices *slices)
 {
-	/* What the first pass reads is read again. */
-	struct export_result before = slices->walk->result;
+	uint64_t rows = slices->walk->result.rows;
 	int status = slices_find_late(slices);
 
-	slices->walk->result = before;
+	/* What the first pass reads is read again, except for blocks that it could not. */
+	slices->walk->result.rows = rows;
 	if (status == STATUS_OK && slices->nested)
 		status = slices_nested(slices);
 	if (status == STATUS_OK && slices->explicit_spans)

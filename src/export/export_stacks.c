@@ -146,7 +146,11 @@ int export_stacks(const struct trace *trace, const struct export_options *option
 	struct export_result result = { 0 };
 	int status;
 
-	if (export_stacks_sampled(trace, options))
+	if (options->table && options->table != TABLE_SPANS && options->table != TABLE_SAMPLES)
+		status = error_set(err, STATUS_USAGE,
+			"stacks are made of spans or samples, not of %s",
+			block_table_name(options->table));
+	else if (export_stacks_sampled(trace, options))
 		status = from_samples(trace, options, each, context, &result, err);
 	else
 		status = from_tree(trace, options, each, context, &result, err);
