@@ -161,8 +161,10 @@ static int read_sample(struct perfetto_import *import, const struct perfetto_seq
 	if (more < 0 || !stack_id || !event_time_ok(import->sink, time_ns))
 		return more;
 	stack = perfetto_interned(&import->sequences, sequence, INTERNED_STACK, stack_id);
+	if (!stack)
+		return STATUS_OK;
 	status = perfetto_tracks_thread(&import->tracks, pid, tid, &track);
-	return status == STATUS_OK ? import_sink_sample(import->sink, track, time_ns, stack)
+	return status == STATUS_OK ? import_sink_sample(import->sink, track, time_ns, stack - 1)
 				   : status;
 }
 

@@ -86,7 +86,8 @@ int import_sink_string(struct import_sink *sink, const char *text, size_t length
 {
 	if (sink->dict.strings.arena.used_bytes + sink->row_bytes > sink->limit_bytes)
 		return STATUS_LIMIT;
-	return trace_dict_string(&sink->dict, text, length, ret_id);
+	/* An empty text may have no place. */
+	return trace_dict_string(&sink->dict, length ? text : "", length, ret_id);
 }
 
 int import_sink_name(struct import_sink *sink, const char *name, size_t name_length,

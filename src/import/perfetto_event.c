@@ -244,6 +244,7 @@ static void read_number_field(struct perfetto_events *events,
 		event->stack = perfetto_interned(
 			events->sequences, sequence, INTERNED_STACK, field->number);
 		event->has_stack = event->stack != 0;
+		event->stack -= event->has_stack;
 		break;
 	case 1: /* times relative to older packets: taken by the packet reader */
 	case 2:

@@ -263,6 +263,7 @@ static int add_entry(struct perfetto_sequences *sequences, struct perfetto_seque
 	else
 		status = import_sink_string(
 			sequences->sink, (const char *)text.at, reader_left(&text), &value);
+	value += table == INTERNED_STACK; /* 0 is a stack, too */
 	if (status == STATUS_OK && import_sink_room(sequences->sink) < 1)
 		status = STATUS_LIMIT;
 	import_sink_reserve(sequences->sink, ENTRY_BYTES);

@@ -16,7 +16,7 @@ enum perfetto_table {
 	INTERNED_FUNCTION,
 	INTERNED_LOCATION,
 	INTERNED_FRAME,
-	INTERNED_STACK, /* value: a stack; of all others: a string */
+	INTERNED_STACK, /* value: a stack + 1; of all others: a string */
 	INTERNED_TABLES
 };
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Compares two Chrome or Kineto JSON files event by event, whatever their order.
 
-usage: compare_kineto.py ORIGINAL COPY
+usage: libcompare_kineto.py ORIGINAL COPY
 
 Equal: name, category, phase, pid, tid, id, time to the nanosecond, duration, every argument, every
 member of the document. Independent of the tool: only json and Decimal.
