@@ -101,7 +101,7 @@ static void put_block(struct maker *maker, struct span_builder *builder, uint32_
 			    maker->encoded.length, &maker->err));
 }
 
-/* Opens and closes scopes at random, as deep as DEPTH. */
+/* Opens and closes scopes at random, as deep as DEPTH; the last ones are closed as well. */
 static void make_thread(struct maker *maker, uint32_t track, uint64_t count)
 {
 	uint64_t starts[DEPTH + 1], sums[DEPTH + 2] = { 0 }, now = 1000;
@@ -112,7 +112,7 @@ static void make_thread(struct maker *maker, uint32_t track, uint64_t count)
 	must(maker, span_builder_start(&builder, NULL, 0));
 	for (uint64_t made = 0; made < count;) {
 		now += 100 + next(maker) % 2000;
-		if (depth == 0 || (depth < DEPTH && next(maker) % 2)) {
+		if (depth == 0 || (depth < DEPTH && made + depth < count && next(maker) % 2)) {
 			names[depth] = maker->names[next(maker) % NAMES];
 			starts[depth++] = now;
 			continue;

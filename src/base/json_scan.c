@@ -106,7 +106,7 @@ static enum json_result scan_number(
 	ret_slice->text = start;
 	ret_slice->length = (size_t)(now - start);
 	ret_slice->kind = whole && digits <= 18 ? JSON_INTEGER : JSON_NUMBER;
-	ret_slice->integer = negative ? -(int64_t)value : (int64_t)value;
+	ret_slice->integer = (int64_t)(negative ? 0 - (uint64_t)value : (uint64_t)value);
 	*at = now;
 	return JSON_OK;
 }

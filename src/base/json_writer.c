@@ -135,10 +135,31 @@ static void put_escape(struct buffer *out, unsigned char byte)
 	}
 }
 
+/* Nearly all text is plain and is copied in one piece. */
+static bool put_plain(struct buffer *out, const char *text, size_t length)
+{
+	uint8_t *room;
+
+	for (size_t i = 0; i < length; i++) {
+		unsigned char byte = (unsigned char)text[i];
+
+		if (byte < 0x20 || byte >= 0x7f || byte == '"' || byte == '\\')
+			return false;
+	}
+	room = buffer_extend(out, length + 2);
+	if (room) {
+		room[0] = room[length + 1] = '"';
+		memcpy(room + 1, text, length);
+	}
+	return true;
+}
+
 static void put_text(struct buffer *out, const char *text, size_t length)
 {
 	const unsigned char *at = (const unsigned char *)text, *end = at + length, *plain = at;
 
+	if (put_plain(out, text, length))
+		return;
 	buffer_byte(out, '"');
 	while (at < end) {
 		if (*at >= 0x20 && *at < 0x7f && *at != '"' && *at != '\\') {

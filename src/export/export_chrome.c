@@ -5,6 +5,7 @@
  * a thread under a number above all that Linux gives out async                   begin and end
  * events with an id each */
 #include "base/id_map.h"
+#include "export/export_flows.h"
 #include "export/export_walk.h"
 #include "export/output_file.h"
 
@@ -25,6 +26,7 @@ struct chrome_export {
 	struct json_writer json;
 	struct chrome_ids *ids; /* by track */
 	uint64_t async_count;
+	bool flows_per_process;
 };
 
 /* A number of the system's is used once: one that was reused by a later process or thread would
@@ -193,24 +195,27 @@ static int put_mark(void *context, const uint64_t *row)
 	return check(export);
 }
 
-/* Flows are one process's own: its number in the category keeps those of two processes apart. A
- * correlation is an arrow from the host to whatever ran elsewhere. */
+/* The number of the process (of the machine, in an imported trace) in the category keeps flows of
+ * two of them apart. A correlation is an arrow from the host to whatever ran elsewhere. */
 static int put_link(void *context, const uint64_t *row)
 {
 	struct chrome_export *export = context;
 	const struct trace_track *track = &export->trace->tracks[row[LINKS_TRACK]];
-	bool correlation = row[LINKS_KIND] == LINK_CORRELATION;
+	unsigned kind = (unsigned)row[LINKS_KIND] & LINK_KIND_MASK;
+	bool correlation = kind == LINK_CORRELATION;
 	const char *name = export->trace->names[row[LINKS_NAME]].name, *phase = "t";
-	bool end = row[LINKS_KIND] == LINK_FLOW_END || (correlation && track->kind != TRACK_THREAD);
+	bool end = kind == LINK_FLOW_END || (correlation && track->kind != TRACK_THREAD);
 	char category[64], id[24];
 
-	if (row[LINKS_KIND] == LINK_FLOW_BEGIN || (correlation && !end))
+	if (kind == LINK_FLOW_BEGIN || (correlation && !end))
 		phase = "s";
 	else if (end)
 		phase = "f";
 	snprintf(category, sizeof category, "%s:%" PRIu64, correlation ? "correlation" : "flow",
-		export->ids[track->id].pid);
-	snprintf(id, sizeof id, "0x%" PRIx64, row[LINKS_ID]);
+		export->ids[export_flow_group(export->trace, export->flows_per_process, track->id)]
+			.pid);
+	snprintf(id, sizeof id, "%s0x%" PRIx64, row[LINKS_KIND] & LINK_TEXT_ID ? "text-" : "",
+		row[LINKS_ID]);
 	/* Both ends must agree on the name; a kernel and its launch do not. */
 	begin_event(export, phase, track->id, correlation ? "correlation" : name, category);
 	put_time(&export->json, "ts", row[LINKS_TIME]);
@@ -304,7 +309,8 @@ static int put_document(struct chrome_export *export, struct export_walk *walk, 
 static int run_chrome(const struct trace *trace, const struct export_options *options,
 	struct export_result *ret_result, struct error *err)
 {
-	struct chrome_export export = { .trace = trace };
+	struct chrome_export export = { .trace = trace,
+		.flows_per_process = export_flows_per_process(trace) };
 	struct export_walk walk;
 	struct output_file file;
 	int status = export_walk_init(&walk, trace, options, err);

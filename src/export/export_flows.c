@@ -10,30 +10,57 @@
 
 #define LINKS_HELD_MAX (4u << 20) /* with more of them, all become points in time */
 
-/* Flow numbers are one space in Perfetto, ours are one process's own, apart for flows and
- * correlations and for numbers and texts. */
-static uint64_t flow_number(uint64_t id, uint32_t process, uint64_t kind)
+bool export_flows_per_process(const struct trace *trace)
 {
-	uint64_t mixed = id + 0x9e3779b97f4a7c15u * ((uint64_t)process << 8 | kind);
+	static const char key[] = "source";
+
+	for (size_t i = 0; i < trace->metadata_count; i++) {
+		const struct trace_pair *pair = &trace->metadata[i];
+		size_t length = strlen(pair->key);
+
+		/* A merged trace has it once per file, behind a prefix. */
+		if (length >= sizeof key - 1 &&
+			strcmp(pair->key + length - (sizeof key - 1), key) == 0 &&
+			strcmp(pair->value, "tacho record") == 0)
+			return true;
+	}
+	return false;
+}
+
+uint32_t export_flow_group(const struct trace *trace, bool per_process, uint32_t track)
+{
+	uint32_t process = trace->tracks[track].process;
+
+	return per_process ? process : trace->tracks[process].parent;
+}
+
+/* Flows and correlations, numbers and texts are apart, and so are flows of different names; the
+ * two ends of a correlation may differ in theirs. */
+static uint64_t flow_number(uint64_t id, uint32_t group, uint64_t space)
+{
+	uint64_t mixed = id + 0x9e3779b97f4a7c15u * ((uint64_t)group << 34 | space);
 
 	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
 	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
 	return mixed ^ mixed >> 31;
 }
 
-struct flow_link export_flow_of(const struct trace *trace, const uint64_t *row)
+struct flow_link export_flow_of(const struct trace *trace, bool per_process, const uint64_t *row)
 {
 	const struct trace_track *track = &trace->tracks[row[LINKS_TRACK]];
 	unsigned kind = (unsigned)row[LINKS_KIND] & LINK_KIND_MASK;
 	bool correlation = kind == LINK_CORRELATION, host = track->kind == TRACK_THREAD;
 	uint64_t space = (correlation ? 1u : 0) | (row[LINKS_KIND] & LINK_TEXT_ID ? 2u : 0);
 
+	if (!correlation)
+		space |= (uint64_t)trace->names[row[LINKS_NAME]].name_string << 2;
 	return (struct flow_link){ .track = track->id,
 		.name = (uint32_t)row[LINKS_NAME],
 		.time_ns = row[LINKS_TIME],
 		.id = row[LINKS_ID],
 		.correlation = correlation,
-		.flow = flow_number(row[LINKS_ID], track->process, space),
+		.flow = flow_number(
+			row[LINKS_ID], export_flow_group(trace, per_process, track->id), space),
 		.source = kind == LINK_FLOW_BEGIN || (correlation && host),
 		.target = kind == LINK_FLOW_END || (correlation && !host) };
 }
@@ -45,7 +72,7 @@ static int keep_link(void *context, const uint64_t *row)
 	if (array_grow((void **)&flows->links, &flows->capacity, flows->count + 1,
 		    sizeof *flows->links) != STATUS_OK)
 		return STATUS_NOMEM;
-	flows->links[flows->count++] = export_flow_of(flows->trace, row);
+	flows->links[flows->count++] = export_flow_of(flows->trace, flows->per_process, row);
 	return STATUS_OK;
 }
 
@@ -81,6 +108,7 @@ int export_flows_init(struct export_flows *flows, struct export_walk *walk, stru
 
 	memset(flows, 0, sizeof *flows);
 	flows->trace = walk->trace;
+	flows->per_process = export_flows_per_process(walk->trace);
 	if (walk->trace->row_counts[TABLE_LINKS] > LINKS_HELD_MAX)
 		return STATUS_OK;
 	flows->sources = malloc(sizeof *flows->sources);

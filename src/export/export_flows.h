@@ -18,6 +18,7 @@ struct flow_link {
 
 struct export_flows {
 	const struct trace *trace;
+	bool per_process;
 	struct flow_link *links; /* by track, then by time */
 	size_t count, capacity;
 	size_t next, track_end; /* of the track being written */
@@ -30,8 +31,13 @@ struct export_flows {
 int export_flows_init(
 	struct export_flows *flows, struct export_walk *walk, struct error *err) MUST_USE;
 void export_flows_release(struct export_flows *flows);
+/* Ids of recorded flows are one process's own. Those of imported traces hold in their whole file,
+ * that is, below their machine: a launch and its kernel may be filed under different processes. */
+bool export_flows_per_process(const struct trace *trace);
+/* The track within which the ids of a track's links hold. */
+uint32_t export_flow_group(const struct trace *trace, bool per_process, uint32_t track);
 /* What a row of the table of links means. */
-struct flow_link export_flow_of(const struct trace *trace, const uint64_t *row);
+struct flow_link export_flow_of(const struct trace *trace, bool per_process, const uint64_t *row);
 /* The slices that follow are of this track. */
 void export_flows_track(struct export_flows *flows, uint32_t track);
 /* Fills found and found_ended with the flows of a slice; the slices of a track come by time. */

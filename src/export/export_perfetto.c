@@ -235,20 +235,22 @@ static int put_flow(struct perfetto_export *export, const struct flow_link *link
 static int put_link(void *context, const uint64_t *row)
 {
 	struct perfetto_export *export = context;
-	struct flow_link link = export_flow_of(export->trace, row);
+	struct flow_link link = export_flow_of(export->trace, export->flows.per_process, row);
 
 	return put_flow(export, &link);
 }
 
-/* Links that no slice took. */
+/* Links that no slice took; not those that lead from nowhere. */
 static int put_links(struct perfetto_export *export, struct export_walk *walk, struct error *err)
 {
 	int status = STATUS_OK;
+	uint64_t source_ns;
 
 	if (!export->flows.sources)
 		return export_walk_rows(walk, TABLE_LINKS, put_link, export, err);
 	for (size_t i = 0; i < export->flows.count && status == STATUS_OK; i++)
-		if (!export->flows.links[i].taken)
+		if (!export->flows.links[i].taken &&
+			id_map_get(export->flows.sources, export->flows.links[i].flow, &source_ns))
 			status = put_flow(export, &export->flows.links[i]);
 	return status;
 }

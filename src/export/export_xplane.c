@@ -60,6 +60,15 @@ static uint64_t device_in_name(const char *name, bool *ret_found)
 	return 0;
 }
 
+/* PyTorch files the streams of a device under a process whose number is the device's. */
+static bool only_devices(const struct trace *trace, uint32_t process)
+{
+	for (uint32_t i = 0; i < trace->track_count; i++)
+		if (trace->tracks[i].process == process && trace->tracks[i].kind == TRACK_THREAD)
+			return false;
+	return trace->tracks[process].kind == TRACK_PROCESS;
+}
+
 static int number_devices(struct xplane_export *export)
 {
 	const struct trace *trace = export->trace;
@@ -77,6 +86,8 @@ static int number_devices(struct xplane_export *export)
 		number = device_in_name(track->name, &found);
 		if (!found)
 			number = device_in_name(trace->tracks[track->parent].name, &found);
+		if (!found && only_devices(trace, track->process))
+			number = trace->tracks[track->process].os_id;
 		export->devices[i] = number + 1;
 	}
 	return STATUS_OK;
@@ -208,6 +219,19 @@ static void put_launches(struct xplane_export *export, struct buffer *events, ui
 	}
 }
 
+/* PyTorch's events name their correlation themselves. */
+static bool correlation_arg(
+	const struct trace *trace, const struct export_span *span, uint64_t *ret_id)
+{
+	for (size_t i = 0; i < span->arg_count; i++)
+		if (span->args[i].type == ARG_INTEGER &&
+			strcmp(export_string(trace, span->args[i].key), "correlation") == 0) {
+			*ret_id = span->args[i].value;
+			return true;
+		}
+	return false;
+}
+
 /* The first correlation that the slice alone holds. */
 static const struct flow_link *correlation_of(
 	struct xplane_export *export, const struct export_slice *slice)
@@ -233,7 +257,7 @@ static int begin_slice(void *context, const struct export_slice *slice)
 	const struct export_span *span = &slice->span;
 	struct buffer *events = lane_of(export, slice->lane);
 	const struct flow_link *link;
-	uint64_t number;
+	uint64_t number, id;
 	size_t opened;
 
 	if (!events)
@@ -247,8 +271,8 @@ static int begin_slice(void *context, const struct export_slice *slice)
 		xplane_stat(&export->plane, events, XPLANE_ROOT, 1);
 		xplane_stat(&export->plane, events, XPLANE_STEP_NUM, number);
 	}
-	if (link)
-		xplane_stat(&export->plane, events, XPLANE_CORRELATION, link->id);
+	if (link || correlation_arg(export->trace, span, &id))
+		xplane_stat(&export->plane, events, XPLANE_CORRELATION, link ? link->id : id);
 	if (export->devices[span->track])
 		put_device_stats(export, events, span);
 	for (size_t i = 0; i < span->arg_count; i++)

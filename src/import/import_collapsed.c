@@ -170,11 +170,11 @@ static int run_collapsed(struct import_source *source, struct import_sink *sink,
 	return status;
 }
 
-/* Every whole line of the head must end with a count, and one must have several frames. */
+/* Lines of the head must end with a count, all but a few, and one must have several frames. */
 static int detect_collapsed(const uint8_t *head, size_t count)
 {
 	const char *text = (const char *)head, *end = text + count;
-	unsigned lines = 0, stacks = 0;
+	unsigned lines = 0, stacks = 0, others = 0;
 
 	while (text < end) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
@@ -184,17 +184,22 @@ static int detect_collapsed(const uint8_t *head, size_t count)
 		if (!stop && count >= IMPORT_HEAD_BYTES)
 			break; /* cut by the head's end */
 		if (length && text[0] != '#') {
-			if (memchr(text, 0, length) || !split_count(text, &length, &weight) ||
-				text[0] == '{' || text[0] == '[')
+			if (memchr(text, 0, length) || text[0] == '{' || text[0] == '[')
 				return 0;
-			lines++;
-			stacks += memchr(text, ';', length) != NULL;
+			if (split_count(text, &length, &weight)) {
+				lines++;
+				stacks += memchr(text, ';', length) != NULL;
+			} else {
+				others++;
+			}
 		}
 		if (!stop)
 			break;
 		text = stop + 1;
 	}
-	return stacks ? 60 : lines ? 20 : 0;
+	if (others * 2 > lines)
+		return 0;
+	return stacks ? 60 - (others ? 30 : 0) : lines && !others ? 20 : 0;
 }
 
 const struct importer import_collapsed = {

@@ -115,7 +115,7 @@ static void put_cell(struct nsys_import *import, struct json_writer *json, sqlit
 		bytes = sqlite3_column_blob(statement, column);
 		event_base64(
 			&text, bytes, bytes ? (size_t)sqlite3_column_bytes(statement, column) : 0);
-		json_string_n(json, (char *)text.data, text.length);
+		json_string_n(json, text.length ? (char *)text.data : "", text.length);
 		buffer_release(&text);
 		break;
 	default:

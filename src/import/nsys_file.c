@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,7 +85,8 @@ static bool is_plain(const char *path, uint64_t *ret_bytes)
 	bool plain = false;
 	int fd;
 
-	if (strcmp(path, "-") == 0)
+	/* SQLite follows links, and what /proc links to need not have a name. */
+	if (strcmp(path, "-") == 0 || strncmp(path, "/proc/", 6) == 0)
 		return false;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -126,7 +128,13 @@ static void find_missing(struct nsys_file *file, const uint8_t *head, size_t cou
 		file->missing_bytes = page * pages - file->bytes;
 }
 
-static int open_database(struct nsys_file *file, const char *path, struct error *err)
+static int cannot_open(struct nsys_file *file, int result, struct error *err)
+{
+	return error_set(err, STATUS_IO, "SQLite cannot open it: %s",
+		file->db ? sqlite3_errmsg(file->db) : sqlite3_errstr(result));
+}
+
+static int open_path(struct nsys_file *file, const char *path, struct error *err)
 {
 	struct buffer uri;
 	int result;
@@ -140,51 +148,80 @@ static int open_database(struct nsys_file *file, const char *path, struct error 
 	result = sqlite3_open_v2((char *)uri.data, &file->db,
 		SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
 	buffer_release(&uri);
-	if (result != SQLITE_OK)
-		return error_set(err, STATUS_IO, "SQLite cannot open it: %s",
-			file->db ? sqlite3_errmsg(file->db) : sqlite3_errstr(result));
-	sqlite3_db_config(file->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(file->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_db_config(file->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	sqlite3_db_config(file->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-	sqlite3_limit(file->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
-	sqlite3_limit(file->db, SQLITE_LIMIT_COLUMN, COLUMNS_MAX);
-	sqlite3_limit(file->db, SQLITE_LIMIT_ATTACHED, 0);
-	sqlite3_exec(file->db,
-		"PRAGMA cell_size_check=ON; PRAGMA query_only=ON; PRAGMA mmap_size=0", NULL, NULL,
-		NULL);
-	return STATUS_OK;
+	return result == SQLITE_OK ? STATUS_OK : cannot_open(file, result, err);
+}
+
+/* The temporary has no name that SQLite could open, but nobody else can change it either: it is
+ * read as memory. */
+static int open_spool(struct nsys_file *file, struct error *err)
+{
+	int result = sqlite3_open_v2(":memory:", &file->db,
+		SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
+
+	if (file->bytes) {
+		file->map =
+			mmap(NULL, (size_t)file->bytes, PROT_READ, MAP_PRIVATE, file->spool_fd, 0);
+		if (file->map == MAP_FAILED) {
+			file->map = NULL;
+			return error_set_errno(err, STATUS_NOMEM, "cannot map what was unpacked");
+		}
+	}
+	if (result == SQLITE_OK)
+		result =
+			sqlite3_deserialize(file->db, "main", file->map, (sqlite3_int64)file->bytes,
+				(sqlite3_int64)file->bytes, SQLITE_DESERIALIZE_READONLY);
+	return result == SQLITE_OK ? STATUS_OK : cannot_open(file, result, err);
+}
+
+static void guard(sqlite3 *db)
+{
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
+	sqlite3_limit(db, SQLITE_LIMIT_COLUMN, COLUMNS_MAX);
+	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+	sqlite3_exec(db, "PRAGMA cell_size_check=ON; PRAGMA query_only=ON; PRAGMA mmap_size=0",
+		NULL, NULL, NULL);
 }
 
 int nsys_file_open(struct nsys_file *file, struct import_source *source,
 	const struct import_sink *sink, struct error *err)
 {
 	const char *path = import_source_path(source);
-	char spooled[64];
 	const uint8_t *head;
 	size_t count;
 	int status;
 
 	*file = (struct nsys_file){ .spool_fd = -1 };
 	status = import_source_head(source, &head, &count, err);
-	if (status == STATUS_OK && !is_plain(path, &file->bytes)) {
-		status = spool(file, source, import_sink_room(sink), err);
-		snprintf(spooled, sizeof spooled, "/proc/self/fd/%d", file->spool_fd);
-		path = spooled;
-	}
-	if (status == STATUS_OK) {
-		find_missing(file, head, count);
-		status = open_database(file, path, err);
-	}
 	if (status != STATUS_OK)
+		return status;
+	if (is_plain(path, &file->bytes)) {
+		status = open_path(file, path, err);
+	} else {
+		file->bytes = 0;
+		status = spool(file, source, import_sink_room(sink), err);
+		if (status == STATUS_OK)
+			status = open_spool(file, err);
+	}
+	if (status != STATUS_OK) {
 		nsys_file_close(file);
-	return status;
+		return status;
+	}
+	find_missing(file, head, count);
+	guard(file->db);
+	return STATUS_OK;
 }
 
 void nsys_file_close(struct nsys_file *file)
 {
 	sqlite3_close(file->db);
 	file->db = NULL;
+	if (file->map)
+		munmap(file->map, (size_t)file->bytes);
+	file->map = NULL;
 	if (file->spool_fd >= 0)
 		close(file->spool_fd);
 	file->spool_fd = -1;

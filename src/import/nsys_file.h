@@ -12,6 +12,7 @@
 struct nsys_file {
 	sqlite3 *db;
 	int spool_fd;                  /* -1: none */
+	void *map;                     /* of the temporary */
 	uint64_t bytes, missing_bytes; /* missing: by the file's own header */
 };
 

@@ -110,9 +110,11 @@ static int take(
 
 		if (more < 0)
 			return more;
-		if (more == 0)
-			return error_set_at(err, STATUS_FORMAT,
-				json_input_offset(window, window->end), "the pickle ends early");
+		if (more == 0) {
+			error_set_at(err, STATUS_FORMAT, json_input_offset(window, window->end),
+				"the pickle ends early");
+			return STATUS_FORMAT;
+		}
 	}
 	*ret_bytes = (const uint8_t *)window->at;
 	window->at += count;
@@ -188,7 +190,8 @@ static int gather(
 	list = arena_alloc(&reader->arena, sizeof *list);
 	if (!list)
 		return no_room(reader, err);
-	status = append(reader, list, reader->stack + reader->count - count, count, err);
+	status = append(
+		reader, list, count ? reader->stack + reader->count - count : NULL, count, err);
 	reader->count -= count;
 	return status == STATUS_OK
 		       ? push(reader, (struct pickle_value){ .kind = (uint8_t)kind, .list = list },

@@ -51,7 +51,7 @@ static void put_bytes(const struct pickle_value *value, struct json_writer *json
 
 	buffer_init(&text);
 	event_base64(&text, value->text, value->length);
-	json_string_n(json, (char *)text.data, text.length);
+	json_string_n(json, text.length ? (char *)text.data : "", text.length);
 	buffer_release(&text);
 }
 

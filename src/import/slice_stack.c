@@ -207,10 +207,15 @@ int slice_stack_end(struct slice_stack *stack, uint32_t track, uint64_t writer, 
 	struct slice_event event = { .time_ns = time_ns, .track = track };
 	int status;
 
-	if (single_writer(stack, track, writer, &status))
-		return status == STATUS_OK ? pop(stack, track, time_ns, NULL) : status;
-	if (status == STATUS_OK)
+	if (single_writer(stack, track, writer, &status)) {
+		uint64_t top = 0;
+
+		/* An end without a begin may be that of a writer yet to come. */
+		if (status != STATUS_OK || (id_map_get(&stack->tops, track, &top) && top))
+			return status == STATUS_OK ? pop(stack, track, time_ns, NULL) : status;
+	} else if (status == STATUS_OK) {
 		status = move_open(stack, track);
+	}
 	if (status == STATUS_OK)
 		status = make_event(stack, &event);
 	if (status == STATUS_OK)
@@ -234,6 +239,8 @@ int slice_stack_finish(struct slice_stack *stack, int64_t end_ns)
 	struct ledger *ledger = import_sink_ledger(stack->args->sink);
 	int status = STATUS_OK;
 
+	for (size_t i = 0, count = stack->late_count; status == STATUS_OK && i < count; i++)
+		status = move_open(stack, stack->late[i].track);
 	if (stack->late_count)
 		qsort(stack->late, stack->late_count, sizeof *stack->late, compare_events);
 	for (size_t i = 0; status == STATUS_OK && i < stack->late_count; i++) {

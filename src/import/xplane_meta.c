@@ -245,14 +245,15 @@ int xplane_meta_describe(struct xplane_meta *meta, const struct xplane_event_nam
 {
 	struct reader bytes = event->bytes;
 	struct wire_field field;
-	int status = STATUS_OK, more;
+	int status = STATUS_OK;
 
 	if (event->has_display)
 		event_args_add(
 			args, event_args_key(args, "display_name", 12), ARG_STRING, event->display);
 	if (!event->has_more)
 		return args->status;
-	while (status == STATUS_OK && (more = wire_next(&bytes, &field)) == 1) {
+	/* It was checked to its end when it was read first. */
+	while (status == STATUS_OK && wire_next(&bytes, &field) == 1) {
 		if (field.field == 3 && field.type == WIRE_BYTES)
 			event_args_bytes(args, event_args_key(args, "metadata", 8), field.bytes.at,
 				reader_left(&field.bytes));

@@ -93,8 +93,9 @@ int spans_order_blocks(struct spans_cursor *cursor)
 {
 	if (need_ranks(cursor) != SQLITE_OK)
 		return SQLITE_NOMEM;
-	qsort_r(cursor->blocks, cursor->block_count, sizeof *cursor->blocks, compare_blocks,
-		cursor);
+	if (cursor->block_count)
+		qsort_r(cursor->blocks, cursor->block_count, sizeof *cursor->blocks, compare_blocks,
+			cursor);
 	return SQLITE_OK;
 }
 

@@ -47,7 +47,7 @@ try 2 'the installation failed'
 for command in gcc g++ cmake ninja pkg-config; do
 	ln -s "$bin/dpkg" "$bin/$command"
 done
-if [ -e /usr/include/zstd.h ] && [ -e /usr/include/xxhash.h ] &&
+if [ -e /usr/include/zstd.h ] && [ -e /usr/include/xxhash.h ] && [ -e /usr/include/sqlite3.h ] &&
 	[ -e /usr/include/zlib.h ]; then
 	rm "$tree/asked"
 	try 0 ''

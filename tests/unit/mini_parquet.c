@@ -126,7 +126,10 @@ static char *plain_value(struct reader *in, int type)
 		uint32_t length = reader_u32(in);
 		const uint8_t *bytes = reader_bytes(in, length);
 
-		return strndup(bytes ? (const char *)bytes : "?", length);
+		text = calloc((size_t)length + 1, 1);
+		if (CHECK(bytes && text) && length)
+			memcpy(text, bytes, length);
+		return text;
 	}
 	if (type == 5)
 		CHECK(asprintf(&text, "%.17g", wire_as_double(reader_u64(in))) > 0);

@@ -26,7 +26,8 @@ def read(until, seconds=20):
             seen += data
     print("no", until, "in", seen[-200:])
     return False
-PROMPT = b"tacho> \x1b[K\r\x1b[7C"
+# A prompt behind a new line: one that is only drawn again has the old one in front of it.
+PROMPT = b"\n\rtacho> \x1b[K\r\x1b[7C"
 def answers(text):
     """What came back, without the line being edited."""
     text = re.sub(rb"\x1b\[[0-9;]*[A-Za-z]", b"", text)
