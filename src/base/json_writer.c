@@ -149,7 +149,8 @@ static bool put_plain(struct buffer *out, const char *text, size_t length)
 	room = buffer_extend(out, length + 2);
 	if (room) {
 		room[0] = room[length + 1] = '"';
-		memcpy(room + 1, text, length);
+		if (length)
+			memcpy(room + 1, text, length);
 	}
 	return true;
 }

@@ -27,6 +27,8 @@ struct chrome_export {
 	struct chrome_ids *ids; /* by track */
 	uint64_t async_count;
 	bool flows_per_process;
+	/* What all spans of a name and of a track have in common, escaped and joined once. */
+	struct buffer *name_keys, *track_keys;
 };
 
 /* A number of the system's is used once: one that was reused by a later process or thread would
@@ -51,7 +53,9 @@ static int number_tracks(struct chrome_export *export)
 	int status;
 
 	export->ids = calloc((size_t)trace->track_count + 1, sizeof *export->ids);
-	if (!export->ids)
+	export->track_keys = calloc((size_t)trace->track_count + 1, sizeof *export->track_keys);
+	export->name_keys = calloc((size_t)trace->name_count + 1, sizeof *export->name_keys);
+	if (!export->ids || !export->track_keys || !export->name_keys)
 		return STATUS_NOMEM;
 	id_map_init(&pids);
 	id_map_init(&tids);
@@ -143,20 +147,82 @@ static void put_async(struct chrome_export *export, const struct export_span *sp
 	json_object_end(&export->json);
 }
 
+static void put_instant(struct chrome_export *export, const struct export_span *span)
+{
+	const struct trace_name *name = &export->trace->names[span->name];
+
+	begin_event(export, "i", span->track, name->name, name->category);
+	put_time(&export->json, "ts", span->start_ns);
+	json_key_string(&export->json, "s", "t");
+	put_args(export, span);
+	json_object_end(&export->json);
+}
+
+/* Members of an object as text, without the braces. */
+static int keep_members(struct json_writer *members, struct buffer *kept)
+{
+	json_object_end(members);
+	if (!buffer_ok(&members->out)) {
+		json_writer_release(members);
+		return STATUS_NOMEM;
+	}
+	buffer_append(kept, members->out.data + 1, members->out.length - 2);
+	json_writer_release(members);
+	return buffer_ok(kept) ? STATUS_OK : STATUS_NOMEM;
+}
+
+static int keep_name(struct chrome_export *export, uint32_t id)
+{
+	const struct trace_name *name = &export->trace->names[id];
+	struct json_writer members;
+
+	json_writer_init(&members, NULL, NULL);
+	json_object(&members);
+	json_key_string(&members, "name", name->name);
+	if (name->category[0])
+		json_key_string(&members, "cat", name->category);
+	return keep_members(&members, &export->name_keys[id]);
+}
+
+static int keep_track(struct chrome_export *export, uint32_t id)
+{
+	struct json_writer members;
+
+	json_writer_init(&members, NULL, NULL);
+	json_object(&members);
+	json_key_string(&members, "ph", "X");
+	json_key_u64(&members, "pid", export->ids[id].pid);
+	json_key_u64(&members, "tid", export->ids[id].tid);
+	return keep_members(&members, &export->track_keys[id]);
+}
+
 static int put_span(void *context, const struct export_span *span)
 {
 	struct chrome_export *export = context;
-	const struct trace_name *name = &export->trace->names[span->name];
+	struct json_writer *json = &export->json;
+	struct buffer *name = &export->name_keys[span->name];
+	struct buffer *track = &export->track_keys[span->track];
 
+	if (span->layout == SPANS_INSTANT) {
+		put_instant(export, span);
+		return check(export);
+	}
 	if (export->trace->tracks[span->track].kind == TRACK_ASYNC) {
 		put_async(export, span);
 		return check(export);
 	}
-	begin_event(export, "X", span->track, name->name, name->category);
-	put_time(&export->json, "ts", span->start_ns);
-	put_time(&export->json, "dur", span->duration_ns);
+	if ((!name->length && keep_name(export, span->name) != STATUS_OK) ||
+		(!track->length && keep_track(export, span->track) != STATUS_OK))
+		return STATUS_NOMEM;
+	json_object(json);
+	buffer_append(&json->out, track->data, track->length);
+	buffer_byte(&json->out, ',');
+	buffer_append(&json->out, name->data, name->length);
+	json->first[json->depth] = false;
+	put_time(json, "ts", span->start_ns);
+	put_time(json, "dur", span->duration_ns);
 	put_args(export, span);
-	json_object_end(&export->json);
+	json_object_end(json);
 	return check(export);
 }
 
@@ -306,6 +372,17 @@ static int put_document(struct chrome_export *export, struct export_walk *walk, 
 	return status;
 }
 
+static void export_release(struct chrome_export *export)
+{
+	for (uint32_t i = 0; export->name_keys && i < export->trace->name_count; i++)
+		buffer_release(&export->name_keys[i]);
+	for (uint32_t i = 0; export->track_keys && i < export->trace->track_count; i++)
+		buffer_release(&export->track_keys[i]);
+	free(export->name_keys);
+	free(export->track_keys);
+	free(export->ids);
+}
+
 static int run_chrome(const struct trace *trace, const struct export_options *options,
 	struct export_result *ret_result, struct error *err)
 {
@@ -328,7 +405,7 @@ static int run_chrome(const struct trace *trace, const struct export_options *op
 	}
 	*ret_result = walk.result;
 	export_walk_release(&walk);
-	free(export.ids);
+	export_release(&export);
 	return status;
 }
 

@@ -50,6 +50,12 @@ static int write_spans(struct writing *writing, struct span_builder *builder)
 		writing->encoded.length, writing->err);
 }
 
+/* Many arguments fill a block before many rows do. */
+static bool is_full(const struct span_builder *builder)
+{
+	return builder->count >= BLOCK_ROWS_TARGET || builder->arg_count >= SPANS_ARGS_MAX / 2;
+}
+
 static int add_args(
 	struct writing *writing, struct span_builder *builder, const struct import_row *row)
 {
@@ -96,7 +102,7 @@ static int add_loose(struct writing *writing, const struct import_row *row)
 	if (status != STATUS_OK)
 		return error_set(writing->err, status, "out of memory");
 	status = add_args(writing, loose, row);
-	if (status == STATUS_OK && loose->count >= BLOCK_ROWS_TARGET)
+	if (status == STATUS_OK && is_full(loose))
 		status = write_spans(writing, loose);
 	return status;
 }
@@ -121,7 +127,7 @@ static int pop(struct writing *writing)
 	writing->depth = top;
 	if (top)
 		writing->child_sums[top - 1] += row->duration_ns;
-	if (status == STATUS_OK && nested->count >= BLOCK_ROWS_TARGET)
+	if (status == STATUS_OK && is_full(nested))
 		status = write_spans(writing, nested);
 	return status;
 }
@@ -246,7 +252,7 @@ static int write_instants(struct writing *writing, const struct import_rows *row
 			status = span_builder_add_explicit(&builder, row->name, start, start);
 		if (status == STATUS_OK)
 			status = add_args(writing, &builder, row);
-		if (status == STATUS_OK && builder.count >= BLOCK_ROWS_TARGET)
+		if (status == STATUS_OK && is_full(&builder))
 			status = write_spans(writing, &builder);
 	}
 	if (status == STATUS_OK)

@@ -9,6 +9,7 @@
 
 #include "format/span_block.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define EXTRAS_MAX 8
@@ -65,9 +66,7 @@ int perfetto_events_finish(struct perfetto_events *events)
 	int status = slice_stack_finish(&events->slices, events->last_ns);
 
 	event_args_finish(&events->args);
-	if (events->unknown_fields)
-		ledger_add(ledger, events->unknown_fields,
-			"fields of track events that are not known", "import", "left out");
+
 	if (events->annotations.too_deep)
 		ledger_add(ledger, events->annotations.too_deep,
 			"arguments nested deeper than 32 levels", "import", "left out below that");
@@ -177,7 +176,9 @@ static int read_legacy(
 static int read_text_field(struct perfetto_events *events, const struct perfetto_sequence *sequence,
 	const struct wire_field *field, struct track_event *event)
 {
-	uint32_t key;
+	uint32_t string = 0;
+	char name[32];
+	int status;
 
 	switch (field->field) {
 	case 4:
@@ -194,14 +195,18 @@ static int read_text_field(struct perfetto_events *events, const struct perfetto
 			reader_left(&field->bytes), &event->correlation_text);
 	case 55:
 		event->has_stack = true;
-		return perfetto_stack(events->sequences, sequence, field->bytes, &event->stack);
+		return perfetto_inline_stack(events->sequences, field->bytes, &event->stack);
+	case 33:
+		status = perfetto_location(
+			events->sequences, field->bytes, LOCATION_SOURCE, &string);
+		event_args_add(&events->args, event_args_key(&events->args, "source_location", 15),
+			ARG_STRING, string);
+		return status;
 	default:
 		/* Messages that have no column of ours are kept to the byte. */
-		key = event_args_key(&events->args,
-			field->field == 33 ? "source_location" : "field",
-			field->field == 33 ? 15 : 5);
-		event_args_bytes(&events->args, key, field->bytes.at, reader_left(&field->bytes));
-		events->unknown_fields += field->field != 33;
+		snprintf(name, sizeof name, "field %u", field->field);
+		event_args_bytes(&events->args, event_args_key(&events->args, name, strlen(name)),
+			field->bytes.at, reader_left(&field->bytes));
 		return events->args.status;
 	}
 }
@@ -210,6 +215,8 @@ static void read_number_field(struct perfetto_events *events,
 	const struct perfetto_sequence *sequence, const struct wire_field *field,
 	struct track_event *event)
 {
+	char name[32];
+
 	switch (field->field) {
 	case 9:
 		event->type =
@@ -246,13 +253,14 @@ static void read_number_field(struct perfetto_events *events,
 		event->has_stack = event->stack != 0;
 		event->stack -= event->has_stack;
 		break;
-	case 1: /* times relative to older packets: taken by the packet reader */
-	case 2:
+	case 1: /* a time of its own: taken by the packet reader */
 	case 16:
-	case 17:
 		break;
 	default:
-		events->unknown_fields++;
+		/* What has no column of ours is kept as a number. */
+		snprintf(name, sizeof name, "field %u", field->field);
+		event_args_unsigned(&events->args,
+			event_args_key(&events->args, name, strlen(name)), field->number);
 		break;
 	}
 }

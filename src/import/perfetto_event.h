@@ -17,7 +17,6 @@ struct perfetto_events {
 	uint32_t flow_name;
 	int64_t last_ns;
 	bool any;
-	uint64_t unknown_fields;
 	struct buffer text;
 };
 

@@ -154,10 +154,12 @@ static int frame_text(struct perfetto_sequences *sequences,
 	return import_sink_string(sequences->sink, text, strlen(text), ret_string);
 }
 
-/* SourceLocation { file_name 2, function_name 3, line_number 4 } as "function (file:line)". */
-static int location_text(
-	struct perfetto_sequences *sequences, struct reader bytes, uint32_t *ret_string)
+int perfetto_location(struct perfetto_sequences *sequences, struct reader bytes,
+	enum perfetto_location_kind kind, uint32_t *ret_string)
 {
+	/* SourceLocation { file_name 2, function_name 3, line_number 4 }
+	 * Callstack.Frame { function_name 1, source_file 2, line_number 3 } */
+	bool frame = kind == LOCATION_FRAME;
 	struct reader file, function;
 	struct wire_field field;
 	struct buffer text;
@@ -169,18 +171,20 @@ static int location_text(
 	while ((more = wire_next(&bytes, &field)) == 1) {
 		if (field.field == 2 && field.type == WIRE_BYTES)
 			file = field.bytes;
-		else if (field.field == 3 && field.type == WIRE_BYTES)
+		else if (field.field == (frame ? 1 : 3) && field.type == WIRE_BYTES)
 			function = field.bytes;
-		else if (field.field == 4 && field.type == WIRE_VARINT)
+		else if (field.field == (frame ? 3 : 4) && field.type == WIRE_VARINT)
 			line = field.number;
 	}
 	if (more < 0)
 		return more;
 	buffer_init(&text);
 	buffer_append(&text, function.at, reader_left(&function));
-	buffer_text(&text, " (");
-	buffer_append(&text, file.at, reader_left(&file));
-	buffer_printf(&text, ":%" PRIu64 ")", line);
+	if (reader_left(&file)) {
+		buffer_text(&text, text.length ? " (" : "(");
+		buffer_append(&text, file.at, reader_left(&file));
+		buffer_printf(&text, ":%" PRIu64 ")", line);
+	}
 	status = buffer_ok(&text) ? import_sink_string(sequences->sink, (char *)text.data,
 					    text.length, ret_string)
 				  : STATUS_NOMEM;
@@ -198,6 +202,28 @@ static int add_frame(struct perfetto_sequences *sequences, const struct perfetto
 		return STATUS_NOMEM;
 	sequences->frames[(*count)++] = perfetto_interned(sequences, sequence, INTERNED_FRAME, id);
 	return STATUS_OK;
+}
+
+/* The frames gathered, turned round: Perfetto has the outermost first. */
+static int finish_stack(struct perfetto_sequences *sequences, size_t count, uint32_t *ret_stack)
+{
+	struct trace_dict *dict = import_sink_dict(sequences->sink);
+	size_t before = dict->stack_count;
+	int status;
+
+	for (size_t i = 0; i < count / 2; i++) {
+		uint32_t frame = sequences->frames[i];
+
+		sequences->frames[i] = sequences->frames[count - 1 - i];
+		sequences->frames[count - 1 - i] = frame;
+	}
+	status = trace_dict_stack(dict, sequences->frames, count, ret_stack);
+	/* A new one stays in memory. */
+	if (dict->stack_count > before)
+		import_sink_reserve(
+			sequences->sink, (int64_t)(count * sizeof *sequences->frames + 48));
+	return status == STATUS_OK && import_sink_room(sequences->sink) == 0 ? STATUS_LIMIT
+									     : status;
 }
 
 int perfetto_stack(struct perfetto_sequences *sequences, const struct perfetto_sequence *sequence,
@@ -224,15 +250,29 @@ int perfetto_stack(struct perfetto_sequences *sequences, const struct perfetto_s
 		status = more;
 	if (status != STATUS_OK)
 		return status;
-	/* Perfetto has the outermost first. */
-	for (size_t i = 0; i < count / 2; i++) {
-		uint32_t frame = sequences->frames[i];
+	return finish_stack(sequences, count, ret_stack);
+}
 
-		sequences->frames[i] = sequences->frames[count - 1 - i];
-		sequences->frames[count - 1 - i] = frame;
+int perfetto_inline_stack(
+	struct perfetto_sequences *sequences, struct reader callstack, uint32_t *ret_stack)
+{
+	struct wire_field field;
+	size_t count = 0;
+	int status = STATUS_OK, more = 0;
+
+	while (status == STATUS_OK && (more = wire_next(&callstack, &field)) == 1) {
+		if (field.field != 1 || field.type != WIRE_BYTES || count >= FRAMES_MAX)
+			continue;
+		status = array_grow((void **)&sequences->frames, &sequences->frame_capacity,
+			count + 1, sizeof *sequences->frames);
+		if (status == STATUS_OK)
+			status = perfetto_location(
+				sequences, field.bytes, LOCATION_FRAME, &sequences->frames[count]);
+		count += status == STATUS_OK;
 	}
-	return trace_dict_stack(
-		import_sink_dict(sequences->sink), sequences->frames, count, ret_stack);
+	if (status == STATUS_OK)
+		status = more;
+	return status == STATUS_OK ? finish_stack(sequences, count, ret_stack) : status;
 }
 
 /* One entry: iid 1, text 2. */
@@ -259,7 +299,7 @@ static int add_entry(struct perfetto_sequences *sequences, struct perfetto_seque
 	else if (table == INTERNED_FRAME)
 		status = frame_text(sequences, sequence, again, &value);
 	else if (table == INTERNED_LOCATION)
-		status = location_text(sequences, again, &value);
+		status = perfetto_location(sequences, again, LOCATION_SOURCE, &value);
 	else
 		status = import_sink_string(
 			sequences->sink, (const char *)text.at, reader_left(&text), &value);

@@ -60,6 +60,13 @@ int perfetto_sequence_intern(struct perfetto_sequences *sequences,
 /* The string (or stack) of an id; 0 and counted when it was never told. */
 uint32_t perfetto_interned(struct perfetto_sequences *sequences,
 	const struct perfetto_sequence *sequence, enum perfetto_table table, uint64_t id);
-/* A Callstack's frame ids, packed or one; the stack has the innermost first. */
+/* A place in a program as "function (file:line)". */
+enum perfetto_location_kind { LOCATION_SOURCE, LOCATION_FRAME };
+int perfetto_location(struct perfetto_sequences *sequences, struct reader bytes,
+	enum perfetto_location_kind kind, uint32_t *ret_string) MUST_USE;
+/* An interned Callstack, whose frames are ids; the stack has the innermost first. */
 int perfetto_stack(struct perfetto_sequences *sequences, const struct perfetto_sequence *sequence,
 	struct reader callstack, uint32_t *ret_stack) MUST_USE;
+/* A TrackEvent.Callstack, which has its texts inside. */
+int perfetto_inline_stack(struct perfetto_sequences *sequences, struct reader callstack,
+	uint32_t *ret_stack) MUST_USE;

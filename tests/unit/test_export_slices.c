@@ -367,6 +367,98 @@ static void mixed(void)
 	maker_remove(&maker);
 }
 
+/* Writes a block of scopes whose depths and times have been tampered with. */
+static void hostile_block(struct maker *maker, uint32_t track, size_t count)
+{
+	struct maker_span *spans = calloc(2 * count + 64, sizeof *spans);
+	size_t made = random_tree(spans, count, 10);
+	struct buffer raw = { 0 }, encoded = { 0 };
+	struct span_builder builder;
+	struct block_header header = { .table = TABLE_SPANS, .track = track };
+	struct error err = ERROR_INIT;
+
+	span_builder_init(&builder, SPANS_NESTED);
+	CHECK_EQ(span_builder_start(&builder, NULL, 0), STATUS_OK);
+	for (size_t i = 0; i < made; i++)
+		CHECK_EQ(span_builder_add_nested(&builder, spans[i].name, spans[i].depth,
+				 spans[i].start_ns, spans[i].end_ns, 0),
+			STATUS_OK);
+	for (uint32_t i = 0; i < builder.count; i++) {
+		if (random_below(4) == 0)
+			builder.depth[i] = (uint32_t)random_below(12);
+		if (random_below(4) == 0)
+			builder.second[i] = random_below(50);
+	}
+	header.rows = builder.count;
+	header.time_max_ns = 1000000;
+	CHECK_EQ(span_builder_encode(&builder, &raw), STATUS_OK);
+	CHECK_EQ(block_encode(maker->codec, &header, raw.data, raw.length, &encoded), STATUS_OK);
+	CHECK_EQ(trace_writer_dict(&maker->writer, &maker->dict, &err), STATUS_OK);
+	CHECK_EQ(trace_writer_block(&maker->writer, &header, encoded.data, encoded.length, &err),
+		STATUS_OK);
+	span_builder_release(&builder);
+	buffer_release(&raw);
+	buffer_release(&encoded);
+	free(spans);
+}
+
+static int begin_loosely(void *context, const struct export_slice *slice)
+{
+	struct watcher *watcher = context;
+
+	watcher->wrong += slice->span.start_ns < watcher->last_ns[0];
+	watcher->last_ns[0] = slice->span.start_ns;
+	watcher->lanes++;
+	return STATUS_OK;
+}
+
+static int end_loosely(void *context, uint32_t track, uint32_t lane, uint64_t time_ns)
+{
+	struct watcher *watcher = context;
+
+	(void)track, (void)lane;
+	watcher->wrong += watcher->lanes == 0 || time_ns < watcher->last_ns[0];
+	watcher->last_ns[0] = time_ns;
+	watcher->lanes--;
+	watcher->instants++;
+	return STATUS_OK;
+}
+
+/* Whatever a trace says, ends match begins and time does not go back. */
+static void hostile(void)
+{
+	static const struct export_slice_calls calls = { begin_loosely, end_loosely, NULL };
+
+	for (size_t round = 0; round < 60; round++) {
+		struct export_options options = { 0 };
+		struct watcher watcher = { 0 };
+		struct error err = ERROR_INIT;
+		struct export_walk walk;
+		struct maker maker;
+		struct trace *trace;
+		uint32_t track;
+
+		maker_open(&maker);
+		for (uint32_t i = 0; i < NAMES; i++)
+			maker_name(&maker, (const char *[]){ "a", "b", "c", "d", "e" }[i], "");
+		track = maker_track(&maker, 0, TRACK_THREAD, "t");
+		for (size_t i = 0; i < 5; i++)
+			hostile_block(&maker, track, 1 + random_below(40));
+		maker_finish(&maker);
+		trace = maker_trace(maker.path);
+		if (trace) {
+			CHECK_EQ(export_walk_init(&walk, trace, &options, &err), STATUS_OK);
+			CHECK_EQ(export_slices(&walk, track, &calls, &watcher, &err), STATUS_OK);
+			CHECK_EQ(watcher.wrong, 0);
+			CHECK_EQ(watcher.lanes, 0);
+			CHECK(walk.result.damaged_blocks == 5 || watcher.instants > 0);
+			export_walk_release(&walk);
+			trace_close(trace);
+		}
+		maker_remove(&maker);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct unit_test tests[] = {
@@ -376,6 +468,7 @@ int main(int argc, char **argv)
 		UNIT(lanes),
 		UNIT(inside),
 		UNIT(mixed),
+		UNIT(hostile),
 	};
 
 	return unit_main(tests, sizeof tests / sizeof tests[0], argc, argv);

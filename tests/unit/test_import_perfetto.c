@@ -251,6 +251,52 @@ static void deep_annotations(void)
 	buffer_release(&outer);
 }
 
+/* A stack with its texts inside, outermost first, a place, and fields that nobody knows. */
+static void texts_inside(void)
+{
+	struct trace *trace;
+	size_t outer, event_at, inner, frame;
+	const uint32_t *frames;
+	size_t count = 0;
+
+	buffer_reset(&file);
+	outer = packet(1, 1);
+	wire_u64(&file, 8, 5);
+	event_at = wire_open(&file, 11);
+	wire_u64(&file, 9, 3);
+	wire_text(&file, 23, "here");
+	inner = wire_open(&file, 55);
+	for (unsigned i = 0; i < 2; i++) {
+		frame = wire_open(&file, 1);
+		wire_text(&file, 1, i ? "leaf" : "main");
+		wire_text(&file, 2, "a.c");
+		wire_u64(&file, 3, i + 1);
+		wire_close(&file, frame);
+	}
+	wire_close(&file, inner);
+	inner = wire_open(&file, 33);
+	wire_text(&file, 2, "b.c");
+	wire_text(&file, 3, "f");
+	wire_u64(&file, 4, 7);
+	wire_close(&file, inner);
+	wire_u64(&file, 1999, 12);
+	wire_text(&file, 2000, "text");
+	wire_close(&file, event_at);
+	wire_close(&file, outer);
+	trace = open_file();
+	if (!trace)
+		return;
+	frames = trace_stack(trace, 0, &count);
+	if (CHECK_EQ(count, 2)) {
+		CHECK_STR(string_table_borrow(&trace->strings, frames[0]), "leaf (a.c:2)");
+		CHECK_STR(string_table_borrow(&trace->strings, frames[1]), "main (a.c:1)");
+	}
+	CHECK_STR(import_fixture_argument(trace, "here", "source_location"), "f (b.c:7)");
+	CHECK_STR(import_fixture_argument(trace, "here", "field 1999"), "12");
+	CHECK_STR(import_fixture_argument(trace, "here", "field 2000"), "text");
+	trace_close(trace);
+}
+
 static void put_packed(uint32_t field, const void *bytes, size_t count)
 {
 	size_t outer;
@@ -314,6 +360,7 @@ int main(int argc, char **argv)
 		UNIT(state_that_was_lost),
 		UNIT(clocks_lead_to_one),
 		UNIT(deep_annotations),
+		UNIT(texts_inside),
 		UNIT(bombs),
 		UNIT(garbage_behind),
 	};
