@@ -350,12 +350,14 @@ int query_run(struct query *query, const char *sql, size_t length, const struct 
 	struct query_result *ret_result, struct error *err)
 {
 	struct statements statements = { .count = 0 };
-	char *copy = strndup(sql, length);
+	char *copy = malloc(length + 1);
 	int status;
 
 	memset(ret_result, 0, sizeof *ret_result);
 	if (!copy)
 		return error_set(err, STATUS_NOMEM, "out of memory");
+	memcpy(copy, sql, length);
+	copy[length] = 0;
 	query->interrupted = 0;
 	query->timed_out = false;
 	query->deadline_ns = clock_mono_ns() + query->options.timeout_ns;
