@@ -74,25 +74,33 @@ int import_detect(const char *path, const struct importer **ret_importer, struct
 	return status;
 }
 
+static int run_importer(const struct importer *importer, struct import_source *source,
+	const char *output, const struct import_options *options, struct error *err)
+{
+	struct import_sink *sink = import_sink_new(options->max_memory);
+	int status;
+
+	if (!sink)
+		return error_set(err, STATUS_NOMEM, "out of memory");
+	status = importer->run(source, sink, err);
+	if (status == STATUS_OK)
+		status = import_sink_finish(sink, output, importer->name, err);
+	import_sink_free(sink);
+	return status;
+}
+
 int import_convert(const char *path, const char *output, const struct import_options *options,
 	struct error *err)
 {
 	const struct importer *importer = NULL;
 	struct import_source *source;
-	struct import_sink *sink = NULL;
 	int status = import_source_open(path, &source, err);
 
 	if (status != STATUS_OK)
 		return status;
 	status = find_importer(source, &importer, err);
-	if (status == STATUS_OK) {
-		sink = import_sink_new(options->max_memory);
-		status = sink ? importer->run(source, sink, err)
-			      : error_set(err, STATUS_NOMEM, "out of memory");
-	}
-	if (status == STATUS_OK)
-		status = import_sink_finish(sink, output, importer->name, err);
-	import_sink_free(sink);
+	if (status == STATUS_OK && importer)
+		status = run_importer(importer, source, output, options, err);
 	import_source_close(source);
 	return status;
 }
