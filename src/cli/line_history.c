@@ -28,6 +28,18 @@ void line_words_add(struct line_words *words, const char *word, const char *cand
 		words->items[words->count++] = candidate;
 }
 
+/* A text that does not end with a NUL, as one that does. */
+static char *copy_text(const char *text, size_t length)
+{
+	char *copy = malloc(length + 1);
+
+	if (copy) {
+		memcpy(copy, text, length);
+		copy[length] = 0;
+	}
+	return copy;
+}
+
 static void list_words(const struct line_editor *editor, const struct line_words *words)
 {
 	struct buffer out;
@@ -72,7 +84,7 @@ void line_editor_complete(struct line_editor *editor)
 		if (line[i] == '.')
 			start = i + 1;
 	typed = editor->cursor - start;
-	word = typed ? strndup(line + start, typed) : strdup("");
+	word = typed ? copy_text(line + start, typed) : strdup("");
 	if (!word || !editor->complete)
 		goto out;
 	editor->complete(editor->context, word, &words);
@@ -101,9 +113,10 @@ void line_editor_browse(struct line_editor *editor, bool older)
 		return;
 	if (to == editor->history_count) {
 		free(editor->unfinished);
-		editor->unfinished = editor->text.length ? strndup((const char *)editor->text.data,
-								   editor->text.length)
-							 : strdup("");
+		editor->unfinished =
+			editor->text.length
+				? copy_text((const char *)editor->text.data, editor->text.length)
+				: strdup("");
 	}
 	editor->browsing = to = older ? to - 1 : to + 1;
 	if (to < editor->history_count)
