@@ -115,12 +115,17 @@ static int merge_traces(
 	struct cli *cli, const struct cmd_export_options *options, char **paths, size_t count)
 {
 	struct export_options wanted = { .path = options->output, .filter = options->filter };
-	struct trace **traces = calloc(count, sizeof *traces);
+	struct trace **traces = calloc(count, sizeof(struct trace *));
 	uint64_t *shifts = calloc(count, sizeof *shifts);
 	struct export_result result;
 	struct error err = ERROR_INIT;
-	int status = traces && shifts ? EXIT_FINE : cli_fail(cli, "out of memory");
+	int status = EXIT_FINE;
 
+	if (!traces || !shifts) {
+		free((void *)traces);
+		free(shifts);
+		return cli_fail(cli, "out of memory");
+	}
 	for (size_t i = 0; status == EXIT_FINE && i < count; i++)
 		if (cli_input_open(cli, paths[i], &options->input, &traces[i], &err) != STATUS_OK)
 			status = cli_fail_error(cli, &err);
@@ -129,9 +134,9 @@ static int merge_traces(
 	if (status == EXIT_FINE && export_merge((const struct trace *const *)traces, shifts, count,
 					   &wanted, &result, &err) != STATUS_OK)
 		status = cli_fail_error(cli, &err);
-	for (size_t i = 0; traces && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		trace_close(traces[i]);
-	free(traces);
+	free((void *)traces);
 	free(shifts);
 	return status;
 }
