@@ -15,7 +15,7 @@
 #define RANGE_BYTES       (UINT64_C(1) << 30) /* address space only; less where that is limited */
 #define RANGE_BYTES_MIN   (UINT64_C(1) << 20)
 #define FIRST_RESERVE     (64u << 10)
-#define LOCK_SPINS        20000
+#define LOCK_SPINS        2000
 
 struct name_table {
 	uint32_t mask;
@@ -60,9 +60,17 @@ static bool same(uint32_t id, uint32_t hash, const char *name, size_t name_bytes
 	       memcmp(text + name_bytes + 1, category, category_bytes) == 0;
 }
 
-/* Bounded: a holder that was interrupted by the caller's own signal handler never lets go. */
+/* Whether this thread is at the lock: a signal handler that interrupts it there must not wait for
+ * what only the interrupted code can let go. */
+static __thread int locking __attribute__((tls_model("initial-exec")));
+
+/* Bounded: the holder may have been stopped. */
 static bool lock(void)
 {
+	if (locking)
+		return false;
+	locking = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	for (int i = 0; i < LOCK_SPINS; i++) {
 		uint32_t open = 0;
 
@@ -72,12 +80,15 @@ static bool lock(void)
 		if (i > 100)
 			sched_yield();
 	}
+	locking = 0;
 	return false;
 }
 
 static void unlock(void)
 {
 	atomic_store_explicit(&record_globals.process->names_lock, 0, memory_order_release);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	locking = 0;
 }
 
 static bool make_range(void)

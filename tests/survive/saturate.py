@@ -57,15 +57,16 @@ def storm_of_signals():
     arguments = trace.ledger["produced"] - produced - in_handler
     same(arguments, produced // 2, "arguments", trace.ledger)
     same(trace.named("outer") + trace.named("inner") + trace.named("handler") +
-         trace.named("handler inner") + trace.entry("scopes dropped") +
+         trace.named("handler inner") + trace.named("?") + trace.entry("scopes dropped") +
          trace.entry("events dropped before"), produced + in_handler)
     same(trace.entry("ends without a begin"), 0, trace.ledger)
     same(trace.entry("scopes still open"), 0, trace.ledger)
     for node in trace.report["tree"]["nodes"]:
         parent = next((n for n in trace.report["tree"]["nodes"] if n["id"] == node["parent"]), None)
         inside = parent["name"] if parent else None
+        # A handler that interrupts the search for a new name goes without its own: "?".
         allowed = {"outer": (None,), "inner": ("outer",), "handler": (None, "outer", "inner"),
-                   "handler inner": ("handler",)}
+                   "handler inner": ("handler", "?"), "?": (None, "outer", "inner", "handler", "?")}
         check(inside in allowed[node["name"]], "wrong nesting", node, inside)
 
 
