@@ -80,9 +80,12 @@ def collector_killed_program_goes_on():
 def output_and_status_without_collector():
     for mode, status, text in ((["signals", "c", "1"], 33, b"0 signals, the last 0\n"),
                                (["exec", "200"], 5, b""), (["forks", "300"], 0, b"")):
+        if os.path.exists("result"):
+            os.unlink("result")
         tool = start([TACHO, "record", "-o", "out.tacho", "--", "sh", "-c",
                       '"$@" >result; echo $? >>result', "sh", VICTIM, *mode])
-        wait_until(lambda: child_of(tool.pid), "the tool's child")
+        # A tool that is killed before it has started the program starts none.
+        wait_until(lambda: os.path.exists("result"), "the program's first sign")
         program = child_of(tool.pid)
         tool.kill()
         tool.wait(30)
