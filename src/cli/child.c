@@ -88,9 +88,13 @@ int child_prepare(struct child *child, char **argv, const char *session, struct 
 
 int child_go(struct child *child, int *ret_status, struct error *err)
 {
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
 	int failure = 0;
 
+	/* A child that was killed meanwhile must not take us along. */
+	sigaction(SIGPIPE, &ignore, &before);
 	(void)!write(child->go_fd, "g", 1);
+	sigaction(SIGPIPE, &before, NULL);
 	close(child->go_fd);
 	/* The pipe closes itself at a successful exec. */
 	if (read(child->error_fd, &failure, sizeof failure) != (ssize_t)sizeof failure)

@@ -326,7 +326,7 @@ static int run_chrome(struct import_source *source, struct import_sink *sink, st
 	import->sink = import->reader.sink = sink;
 	import->reader.input = &import->input;
 	import->err = err;
-	json_input_init(&import->input, source, UINT64_C(1) << 30);
+	json_input_init(&import->input, source, import_sink_room(sink));
 	buffer_init(&import->reader.scratch);
 	chrome_tracks_init(&import->tracks, sink);
 	status = import_sink_string(sink, "~ph", 3, &import->phase_key);

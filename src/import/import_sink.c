@@ -84,6 +84,11 @@ struct ledger *import_sink_ledger(struct import_sink *sink)
 
 int import_sink_string(struct import_sink *sink, const char *text, size_t length, uint32_t *ret_id)
 {
+	/* A string has to fit into a block. */
+	if (length > IMPORT_TEXT_MAX) {
+		ledger_add(&sink->ledger, 1, "texts longer than 16 MiB", "import", "cut");
+		length = IMPORT_TEXT_MAX;
+	}
 	if (sink->dict.strings.arena.used_bytes + sink->row_bytes > sink->limit_bytes)
 		return STATUS_LIMIT;
 	/* An empty text may have no place. */

@@ -8,6 +8,7 @@
 
 #define IMPORT_WORDS    (1u << 18) /* of 32 bits in a chunk: 1 MiB */
 #define IMPORT_NO_SHAPE UINT32_MAX
+#define IMPORT_TEXT_MAX (16u << 20)
 
 struct import_row {
 	int64_t start_ns;
